@@ -5,7 +5,7 @@ use inmost_format::crypto::keys::DataKey;
 use inmost_format::header::{Credential, SlotInfo};
 
 use crate::session::generation::NextGeneration;
-use crate::session::{Session, StoreError, process};
+use crate::session::{Session, StoreError};
 
 impl Session {
     /// Replaces every key of the store, for when one may have leaked: draws a new master key and a new data key and
@@ -30,7 +30,7 @@ impl Session {
         keep: Credential<'_>,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Vec<SlotInfo>, StoreError> {
-        process::check(keep.is_of_this_process())?;
+        StoreError::check_process(keep.is_of_this_process())?;
         let mut dropped = Vec::new();
         self.exclusive(|exclusive| {
             exclusive.session().slots()?;

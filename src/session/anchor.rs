@@ -26,13 +26,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use self::block::{Block, Evidence, Pair};
-pub use self::freshness_mark::FreshnessMark;
+pub use self::freshness_mark::{AnchorStatus, FreshnessMark};
 pub(crate) use self::slot::Mark;
 use self::slot::SEALED_BYTES;
 pub(super) use self::slot::{Slot, Trust};
-pub use self::status::AnchorStatus;
-use super::error::StoreError;
-use super::handle::lock;
+use crate::session::error::StoreError;
+use crate::session::sync::lock;
 use inmost_format::crypto::aead::SealError;
 use inmost_format::crypto::keys::AnchorKey;
 use inmost_format::crypto::store_id::StoreId;
@@ -41,9 +40,12 @@ use inmost_format::secret::Granted;
 use inmost_storage::{Storage, StorageError};
 
 mod block;
+pub(crate) mod file_anchor;
+#[cfg(test)]
+mod format_example;
+pub(crate) mod freshness;
 mod freshness_mark;
 mod slot;
-mod status;
 
 /// Storage outside the store for the mark of its newest commit, kept by the application.
 ///
@@ -54,7 +56,7 @@ pub trait FreshnessAnchor: Send + Sync {
     /// other keys, keeps the store from opening ([`StoreError::ForeignAnchor`]).
     ///
     /// # Errors
-    /// Any reason why it cannot be read. The store opens, and [`SessionStatus`](super::SessionStatus) says so.
+    /// Any reason why it cannot be read. The store opens, and [`SessionStatus`](crate::session::SessionStatus) says so.
     fn load(&self) -> Result<Option<Vec<u8>>, Box<dyn Error + Send + Sync>>;
 
     /// Replaces the saved value. It has 120 bytes, or 240 during a rotation of the keys.
@@ -63,7 +65,7 @@ pub trait FreshnessAnchor: Send + Sync {
     /// the session from here would deadlock.
     ///
     /// # Errors
-    /// Any reason why the value cannot be saved. The commit stands, and [`SessionStatus`](super::SessionStatus) reports it.
+    /// Any reason why the value cannot be saved. The commit stands, and [`SessionStatus`](crate::session::SessionStatus) reports it.
     fn save(&self, value: &[u8]) -> Result<(), Box<dyn Error + Send + Sync>>;
 
     /// As [`save`](Self::save) for the mark of this commit, unless that of a later commit was saved before, which then stays.

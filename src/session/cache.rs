@@ -7,11 +7,14 @@
 //! A node that is evicted is wiped before the call that evicts it returns, and all nodes of a session are wiped when it
 //! is dropped, even while another session evicts them.
 
+mod node_cache;
+pub(crate) mod signatures;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use super::node_cache::NodeCache;
+use self::node_cache::NodeCache;
 use crate::limits;
 use inmost_format::record::{Node, RecordId, Tag};
 use inmost_format::secret::PerProcess;

@@ -1,24 +1,31 @@
 //! The writer queue: calls run in order, a group of them forms one batch, and each group costs one sync.
 //!
 //! A call runs under the queue's mutex against the committed state and its group's overlay. If it succeeds, its changes
-//! join the group and the call waits; the calls of a [`Series`](super::series::Series) wait together. One of the waiting
+//! join the group and the call waits; the calls of a [`Series`](self::series::Series) wait together. One of the waiting
 //! threads leads: the last expected one, or the first one once it has waited long enough. It closes the group, seals it,
 //! applies it and syncs, while later calls already run for the next group. The next group is applied only after this one
 //! is synced, so the engine never holds more than one unsynced batch.
 
+mod delay;
+pub(crate) mod exclusive;
+pub(crate) mod handle;
+pub(crate) mod queue;
+pub(crate) mod series;
+
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Instant;
 
-use super::error::StoreError;
-use super::handle::{Session, Shared, State, lock, read, write};
-use super::hosts::Refusal;
-use super::leader::Leader;
-use super::ledger;
-use super::overlay::Overlay;
-use super::queue::{Progress, Queue};
-use super::reap;
-use super::trim;
-use super::txn::Txn;
+use self::handle::{Session, Shared};
+use self::queue::{Progress, Queue};
+use crate::session::error::StoreError;
+use crate::session::open::state::State;
+use crate::session::shared::Refusal;
+use crate::session::sync::{lock, read, write};
+use crate::session::transaction::Txn;
+use crate::session::transaction::overlay::Overlay;
+use crate::session::upkeep::ledger;
+use crate::session::upkeep::reap;
+use crate::session::upkeep::trim;
 use inmost_storage::StorageError;
 
 impl Session {
@@ -229,6 +236,33 @@ impl Session {
             *state = State::Halted;
         }
         error
+    }
+}
+
+/// Leadership of a commit; released on drop, also after a panic.
+pub(super) struct Leader<'a> {
+    session: &'a Session,
+    /// A destructor may make this call while its thread is already unwinding.
+    was_panicking: bool,
+}
+
+impl<'a> Leader<'a> {
+    /// Takes the leadership, which must be free.
+    pub(crate) fn of(session: &'a Session, mut progress: MutexGuard<'_, Progress>) -> Self {
+        progress.leading = true;
+        progress.gathering = false;
+        Self { session, was_panicking: std::thread::panicking() }
+    }
+}
+
+impl Drop for Leader<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() && !self.was_panicking {
+            // A panic while leading is a bug. The group is lost, so its waiting callers must not see it as durable.
+            self.session.halt(StoreError::Halted);
+        }
+        lock(&self.session.shared.progress).leading = false;
+        self.session.shared.finished.notify_all();
     }
 }
 

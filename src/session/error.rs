@@ -2,8 +2,7 @@
 
 mod conversions;
 #[cfg(feature = "serde")]
-mod io_error;
-mod name;
+pub(crate) mod wire;
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -75,7 +74,7 @@ pub enum StoreError {
     /// Another process holds the store. Contains its process id where known.
     InUse(Option<u32>),
     /// The operating system returned an error.
-    Io(#[cfg_attr(feature = "serde", serde(with = "io_error"))] std::io::Error),
+    Io(#[cfg_attr(feature = "serde", serde(with = "wire"))] std::io::Error),
     /// The key agent that holds the store could not carry out the request. The sentence names the store and the reason.
     KeyAgent(String),
     /// The header asks for a key derivation outside the accepted bounds, above or below.
@@ -145,6 +144,56 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// The name of the fact, such as `WrongPassphrase`. It is that of the variant and never changes its meaning.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::AlreadyExists => "AlreadyExists",
+            Self::AnchorUnavailable => "AnchorUnavailable",
+            Self::CommitUnknown => "CommitUnknown",
+            Self::CopyNotVerified { .. } => "CopyNotVerified",
+            Self::Damaged(_) => "Damaged",
+            Self::DiskFull => "DiskFull",
+            Self::EngineNotBuilt => "EngineNotBuilt",
+            Self::ForeignAnchor => "ForeignAnchor",
+            Self::Forked => "Forked",
+            Self::Halted => "Halted",
+            Self::HeaderDamaged => "HeaderDamaged",
+            Self::HeaderRolledBack { .. } => "HeaderRolledBack",
+            Self::InMemory => "InMemory",
+            Self::InUse(_) => "InUse",
+            Self::Io(_) => "Io",
+            Self::KdfOutOfBounds(_) => "KdfOutOfBounds",
+            Self::KeyAgent(_) => "KeyAgent",
+            Self::LastSlot => "LastSlot",
+            Self::Locked => "Locked",
+            Self::NoSuchSlot(_) => "NoSuchSlot",
+            Self::NotAStore => "NotAStore",
+            Self::OldRecordsRemain(_) => "OldRecordsRemain",
+            Self::OutOfMemory => "OutOfMemory",
+            Self::OutcomeUnknown => "OutcomeUnknown",
+            Self::RandomnessFailed => "RandomnessFailed",
+            Self::RecordsBehindHeader { .. } => "RecordsBehindHeader",
+            Self::RolledBack { .. } => "RolledBack",
+            Self::SlotsFull => "SlotsFull",
+            Self::Storage(_) => "Storage",
+            Self::SubtreeIsFile => "SubtreeIsFile",
+            Self::Tampered { .. } => "Tampered",
+            Self::TooLarge => "TooLarge",
+            Self::Unavailable(_) => "Unavailable",
+            Self::UnknownFormat { .. } => "UnknownFormat",
+            Self::UntrustedFile(_) => "UntrustedFile",
+            Self::WrongKey(_) => "WrongKey",
+            Self::WrongPassphrase => "WrongPassphrase",
+        }
+    }
+
+    /// Fails in a forked child. Every call checks this before it takes a lock, because another thread of the parent may have
+    /// held it at the fork, and before it uses a secret, because a child has none of its parent's.
+    pub(crate) fn check_process(is_ours: bool) -> Result<(), Self> {
+        if is_ours { Ok(()) } else { Err(Self::Forked) }
+    }
+
     /// Returns one sentence that says what to do, in words for every language that the store is used from.
     #[must_use]
     pub fn advice(&self) -> &'static str {

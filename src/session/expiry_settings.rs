@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use inmost_format::record::node::{Child, Root};
 
-use super::clock::now;
-use super::ledger::DAY;
+use crate::session::clock::now;
 
 /// Whether a store records which files are read, and which files expire when it is unlocked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -66,3 +65,6 @@ impl ExpirySettings {
         Self { records: root.reads_since > 0, unused_for }
     }
 }
+
+/// A day in milliseconds. Readings are recorded by day.
+pub(crate) const DAY: u64 = 24 * 60 * 60 * 1_000;

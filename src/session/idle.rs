@@ -1,13 +1,16 @@
-//! Measures how long a session has been unused.
+//! Measures how long a session has been unused, and watches for a time that is too long.
 //!
 //! Two clocks are read: the monotonic one cannot be set back, and the wall clock runs on while the machine is
 //! suspended.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant, SystemTime};
+use std::{io, thread};
+
+use super::sync::lock;
 
 /// The time of a session's last use.
-pub(super) struct Idle(Mutex<Used>);
+pub(crate) struct Idle(Mutex<Used>);
 
 struct Used {
     /// Calls in progress.
@@ -17,21 +20,21 @@ struct Used {
 }
 
 impl Idle {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Mutex::new(Used { calls: 0, at: Instant::now(), wall: SystemTime::now() }))
     }
 
     fn used(&self) -> MutexGuard<'_, Used> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// Marks the session as in use until the returned value is dropped.
-    pub(super) fn begin(&self) -> Call<'_> {
+    pub(crate) fn begin(&self) -> Call<'_> {
         self.used().calls += 1;
         Call(self)
     }
 
-    pub(super) fn is_over(&self, limit: Duration) -> bool {
+    pub(crate) fn is_over(&self, limit: Duration) -> bool {
         self.used().is_over(limit, Instant::now(), SystemTime::now())
     }
 }
@@ -45,7 +48,7 @@ impl Used {
 }
 
 /// A call in progress.
-pub(super) struct Call<'a>(&'a Idle);
+pub(crate) struct Call<'a>(&'a Idle);
 
 impl Drop for Call<'_> {
     fn drop(&mut self) {
@@ -57,6 +60,25 @@ impl Drop for Call<'_> {
         };
     }
 }
+
+/// Starts a thread that calls `is_in_use` often enough to end what has been unused for `limit`, until it returns `false`.
+pub(crate) fn watch(
+    limit: Duration,
+    is_in_use: impl Fn() -> bool + Send + 'static,
+) -> io::Result<()> {
+    let pause = (limit / 8).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
+    let thread = thread::Builder::new().name("inmost-idle".to_owned());
+    let poll = move || {
+        while is_in_use() {
+            thread::sleep(pause);
+        }
+    };
+    thread.spawn(poll).map(drop)
+}
+
+/// Short enough to lock soon after the machine resumes from a suspend.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+const SHORTEST_PAUSE: Duration = Duration::from_millis(5);
 
 #[cfg(test)]
 mod tests {

@@ -1,15 +1,20 @@
 //! An unlocked generation: engine, keys, cache and the committed root.
 
-use std::sync::{Arc, OnceLock};
+pub(crate) mod generation;
+pub(crate) mod read_ahead;
+pub(crate) mod state;
 
-use super::anchor::{Anchor, AnchorStatus, Mark};
-use super::cache::SessionCache;
-use super::error::StoreError;
-use super::generation::{NextGeneration, NextKeys};
-use super::hosts::Hosts;
-use super::ledger::Waiting;
-use super::options::{Quotas, SessionOptions};
-use super::signatures::Signatures;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+
+use self::generation::{NextGeneration, NextKeys};
+use crate::session::anchor::{Anchor, AnchorStatus, Mark};
+use crate::session::cache::SessionCache;
+use crate::session::cache::signatures::Signatures;
+use crate::session::error::StoreError;
+use crate::session::options::{Quotas, SessionOptions};
+use crate::session::shared::Hosts;
+use crate::session::sync::lock;
 use inmost_format::crypto::cost::{AdmittedCost, KdfCost};
 use inmost_format::crypto::rng;
 use inmost_format::header::SlotKind;
@@ -280,6 +285,28 @@ impl Open {
         let closed = engine.close();
         drop(storage);
         Ok(closed?)
+    }
+}
+
+/// The files that were read since the readings were last written.
+#[derive(Default)]
+pub(crate) struct Waiting(Mutex<BTreeSet<u64>>);
+
+impl Waiting {
+    pub(crate) fn files(&self) -> MutexGuard<'_, BTreeSet<u64>> {
+        lock(&self.0)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.files().is_empty()
+    }
+
+    /// Removes files whose readings are written, or need not be.
+    pub(crate) fn remove(&self, files: &[u64]) {
+        let mut waiting = self.files();
+        for file in files {
+            waiting.remove(file);
+        }
     }
 }
 

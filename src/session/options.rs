@@ -129,7 +129,7 @@ impl SessionOptions {
     /// Locks the session once it has been unused for this long; off by default.
     ///
     /// Time is measured by the monotonic and by the wall clock, so time in suspend counts. The lock comes at most one
-    /// second late. It never interrupts a call in progress. [`Session::status`](super::Session::status) does not count
+    /// second late. It never interrupts a call in progress. [`Session::status`](crate::session::Session::status) does not count
     /// as use.
     pub fn idle_lock(mut self, after: Duration) -> Self {
         self.idle_lock = Some(after);

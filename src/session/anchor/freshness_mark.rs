@@ -4,9 +4,10 @@
 //! give the mark of the newest state to the user's device with each answer, and get it back with the next request. The
 //! host that serves it then notices a store that is older, and the user reads what they wrote.
 
-use super::super::error::StoreError;
-use super::super::handle::{Session, read};
-use super::{Anchor, EXTERNAL_INDEX, SEALED_BYTES, Slot, Trust};
+use inmost_format::header::Unlocked;
+
+use super::{Anchor, EXTERNAL_INDEX, Mark, SEALED_BYTES, Slot, Trust};
+use crate::session::error::StoreError;
 
 /// The sealed mark of a state of a store: 120 bytes that only this store's keys open. It need not be kept secret.
 ///
@@ -46,24 +47,12 @@ impl FreshnessMark {
     }
 }
 
-impl Session {
-    /// Returns the mark of the newest state that this session knows: at least that of its own last change. See
-    /// [`VaultOptions::at_least`](crate::VaultOptions::at_least).
-    ///
-    /// # Errors
-    /// [`StoreError::InMemory`] for a store without a header; [`StoreError::Locked`], [`StoreError::Halted`],
-    /// [`StoreError::Forked`], [`StoreError::RandomnessFailed`].
-    pub fn mark(&self) -> Result<FreshnessMark, StoreError> {
-        self.check_process()?;
-        let state = read(&self.shared.state);
-        let open = state.open()?;
-        let (keys, mark) = (open.keys(), open.mark());
-        let (keys, mark) = keys.zip(mark).ok_or(StoreError::InMemory)?;
+impl FreshnessMark {
+    /// Seals a mark of the store with these keys.
+    pub(crate) fn seal(mark: Mark, keys: &Unlocked) -> Result<Self, StoreError> {
         let slot = Slot { sequence: 0, trust: Trust::Known, is_announced: false, mark };
         let sealed = slot.seal(&keys.anchor_key(), keys.header().store(), EXTERNAL_INDEX);
-        sealed
-            .map(|sealed| FreshnessMark(sealed.to_vec()))
-            .map_err(|_| StoreError::RandomnessFailed)
+        sealed.map(|sealed| Self(sealed.to_vec())).map_err(|_| StoreError::RandomnessFailed)
     }
 }
 
@@ -75,4 +64,24 @@ impl Anchor {
         self.required = slot.filter(|_| is_whole);
         self.is_foreign |= self.required.is_none();
     }
+}
+
+/// Whether the freshness of a store is known: whether it would be noticed if its newest changes were missing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum AnchorStatus {
+    /// The anchor was whole when the store was unlocked, and the store was not older.
+    Known,
+    /// The anchor, or a part of it, was missing or damaged when this or an earlier session began. The newest changes may
+    /// be missing, and a replaced passphrase may be valid again. This stays so until somebody looks at the store and
+    /// accepts it, with [`unlock_accepting_rollback`](crate::session::Vault::unlock_accepting_rollback).
+    Unknown,
+    /// The anchor beside the header is whole, but the application's anchor had no value when the store was unlocked. It
+    /// is written from now on.
+    WasMissing,
+    /// The anchor could not be written, or the application's anchor not used.
+    Failing,
+    /// The store is in memory, or shared by several hosts, and has no anchor.
+    None,
 }

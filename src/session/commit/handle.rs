@@ -1,0 +1,311 @@
+//! The handle on an unlocked store, which threads share.
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
+
+use super::delay::CommitDelay;
+use super::queue::{Progress, Queue};
+use crate::session::anchor::{AnchorStatus, FreshnessMark};
+use crate::session::error::StoreError;
+use crate::session::idle::{self, Idle};
+use crate::session::open::Open;
+use crate::session::open::state::State;
+use crate::session::options::Quotas;
+use crate::session::options::{SessionOptions, StorageEngine};
+use crate::session::sync::{read, write};
+use crate::session::transaction::author::Author;
+use inmost_format::crypto::cost::KdfCost;
+use inmost_format::record::Sealer;
+use inmost_format::record::history::Channel;
+use inmost_format::secret::{Process, Protections, protections};
+use inmost_storage::{Engine, Storage};
+
+/// An unlocked store: a cheap handle that clones and threads share.
+///
+/// Calls from many threads run in order. Each is one atomic step, durable before it returns. Calls that wait at the
+/// same time share one sync: the first call waits for the expected others for up to half the time that storing the
+/// last group took, and for 5 ms at most. [`lock`](Session::lock), or dropping the last handle, wipes the keys and
+/// everything that was decrypted.
+///
+/// A session belongs to the process that opened it. In a child that `fork` makes, every call on it returns
+/// [`StoreError::Forked`], and dropping it does nothing. The parent is not affected.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use inmost::{Session, StoreError};
+///
+/// let session = Session::in_memory()?;
+/// session.files().write("/memories/notes.md", "Dig.\n")?;
+/// assert_eq!(session.status()?.files, 1);
+/// session.lock();
+/// assert!(matches!(session.status(), Err(StoreError::Locked)));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Session {
+    pub(crate) shared: Arc<Shared>,
+    /// Who makes the changes of this handle.
+    pub(crate) author: Author,
+}
+
+/// State shared by the handles. Locks are taken in this order: leadership in `progress`, then `queue`, then `state`.
+pub(crate) struct Shared {
+    pub(crate) state: RwLock<State>,
+    pub(crate) queue: Mutex<Queue>,
+    pub(crate) progress: Mutex<Progress>,
+    pub(crate) commit_delay: CommitDelay,
+    pub(crate) finished: Condvar,
+    pub(crate) idle: Idle,
+    /// Whether other hosts may use the store at the same time.
+    pub(crate) has_hosts: bool,
+    /// The process that the session belongs to.
+    process: Process,
+}
+
+impl Drop for Shared {
+    /// In a forked child, drops nothing: the lock of the store, its engine and the locks of other threads are the
+    /// parent's, and the keys are not there.
+    fn drop(&mut self) {
+        if !self.process.is_current() {
+            let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+            std::mem::forget(std::mem::replace(state, State::Locked));
+            let queue = self.queue.get_mut().unwrap_or_else(PoisonError::into_inner);
+            std::mem::forget(std::mem::take(queue));
+        }
+    }
+}
+
+/// Counts and sizes of a session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct SessionStatus {
+    /// Files in the store.
+    pub files: u64,
+    /// Bytes of text in the store.
+    pub bytes: u64,
+    /// Commits since the store was made.
+    pub commit: u64,
+    /// Bytes that the engine's files occupy on disk. The journal, the headers and the space reserved for deleting on a full disk
+    /// are not counted.
+    pub disk_bytes: u64,
+    /// Bytes of the records that were set aside; see [`Session::set_aside`].
+    pub set_aside_bytes: u64,
+    /// The engine that stores the records; `None` in memory.
+    pub engine: Option<StorageEngine>,
+    /// The protections that keep the keys of this session out of swap and core dumps.
+    pub protections: Protections,
+    /// The cost of one guess at a passphrase, for the cheapest keyslot; `None` in memory.
+    pub kdf_cost: Option<KdfCost>,
+    /// Whether the freshness of the store is known.
+    pub anchor: AnchorStatus,
+}
+
+impl Session {
+    pub(crate) fn new(open: Open) -> Self {
+        let has_hosts = open.is_shared();
+        let shared = Shared {
+            has_hosts,
+            state: RwLock::new(State::Open(Box::new(open))),
+            queue: Mutex::new(Queue::default()),
+            progress: Mutex::new(Progress::default()),
+            commit_delay: CommitDelay::default(),
+            finished: Condvar::new(),
+            idle: Idle::new(),
+            process: Process::current(),
+        };
+        Self { shared: Arc::new(shared), author: Author::default() }
+    }
+
+    /// The session of an open store, with an idle lock if the options set one. The thread for it ends with the session.
+    pub(crate) fn with(open: Open, options: &SessionOptions) -> Result<Self, StoreError> {
+        let session = Self::new(open);
+        if let Some(limit) = options.idle_lock {
+            let shared = Arc::downgrade(&session.shared);
+            let is_in_use = move || {
+                let Some(shared) = shared.upgrade() else { return false };
+                let session = Self { shared, author: Author::default() };
+                let is_over = session.shared.idle.is_over(limit);
+                if is_over {
+                    session.lock();
+                }
+                !is_over && !session.is_locked()
+            };
+            idle::watch(limit, is_in_use).map_err(StoreError::Io)?;
+        }
+        Ok(session)
+    }
+
+    /// Returns a handle whose changes carry this label in the history of the store: who asked for them, such as the name
+    /// of an agent. A label is a claim, and no proof. Control characters are left out of it, and it is cut after 64 bytes.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let session = inmost::Session::in_memory()?.acting_as("night-agent");
+    /// session.files().write("/memories/notes.md", "Dig.\n")?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn acting_as(&self, actor: &str) -> Self {
+        Self { shared: Arc::clone(&self.shared), author: self.author.named(actor) }
+    }
+
+    /// A handle whose changes keep within these quotas too.
+    pub(crate) fn within(&self, quotas: Quotas) -> Self {
+        Self { shared: Arc::clone(&self.shared), author: self.author.within(quotas) }
+    }
+
+    /// A handle whose changes come from this part of the program.
+    pub(crate) fn through(&self, channel: Channel) -> Self {
+        Self { shared: Arc::clone(&self.shared), author: self.author.through(channel) }
+    }
+
+    /// A handle whose changes show in the history as those of the command-line program. Not for users: without any
+    /// promise of semver.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn as_program(&self) -> Self {
+        self.through(Channel::Program)
+    }
+
+    /// Returns a handle whose readings do not count as use of a file: for an export or an index, which read everything.
+    /// See [`Expiry`](crate::Expiry).
+    #[must_use]
+    pub fn without_recording(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared), author: self.author.without_readings() }
+    }
+
+    /// A handle whose changes leave no text in the history.
+    pub(crate) fn without_texts(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared), author: self.author.without_texts() }
+    }
+
+    /// Whether the history keeps the texts that the changes of this handle end.
+    pub(crate) fn keeps_texts(&self) -> bool {
+        self.author.keeps_texts()
+    }
+
+    /// Whether the readings of this handle count as use of a file.
+    pub(crate) fn counts_readings(&self) -> bool {
+        self.author.counts_readings()
+    }
+
+    /// A session on a complete generation without its header, only to read it.
+    pub(crate) fn of_copy(
+        storage: Arc<dyn Storage>,
+        engine: Box<dyn Engine>,
+        sealer: Sealer,
+    ) -> Result<Self, StoreError> {
+        // Every read must reach the engine.
+        let options = SessionOptions::new().max_cache_bytes(0);
+        Open::new(storage, engine, sealer, None, &options).map(Self::new)
+    }
+
+    pub(crate) fn check_process(&self) -> Result<(), StoreError> {
+        StoreError::check_process(self.shared.process.is_current())
+    }
+
+    /// Locks the store. Calls in progress finish; then keys and caches are wiped and the engine is closed. From then on
+    /// every handle of this session returns [`StoreError::Locked`]. In a forked child this does nothing.
+    pub fn lock(&self) {
+        if self.check_process().is_err() {
+            return;
+        }
+        let end = || std::mem::replace(&mut *write(&self.shared.state), State::Locked);
+        // Waiting commits finish first, and no call runs in between.
+        let before = self.exclusive::<_, StoreError>(|_| Ok(end())).unwrap_or_else(|_| end());
+        if let State::Open(open) = before {
+            // Every acknowledged change is already synced, so a failed close loses nothing.
+            let _ = open.close();
+        }
+    }
+
+    /// Whether the session is locked, or halted after a failed commit, or belongs to the process that this one was forked
+    /// from.
+    #[must_use]
+    pub fn is_locked(&self) -> bool {
+        self.check_process().is_err() || !matches!(*read(&self.shared.state), State::Open(_))
+    }
+
+    /// Returns counts and sizes. This does not count as use of the session for
+    /// [`idle_lock`](crate::SessionOptions::idle_lock).
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`], [`StoreError::Halted`], [`StoreError::Forked`], or an error when listing the files of the store.
+    pub fn status(&self) -> Result<SessionStatus, StoreError> {
+        self.check_process()?;
+        let state = read(&self.shared.state);
+        let open = state.open()?;
+        let root = open.root();
+        Ok(SessionStatus {
+            files: root.files,
+            bytes: root.bytes,
+            commit: root.commit,
+            disk_bytes: open.engine().size()?,
+            set_aside_bytes: open
+                .storage()
+                .set_aside_generations()?
+                .iter()
+                .map(|it| it.bytes)
+                .sum(),
+            engine: open.keys().and_then(|keys| StorageEngine::of(keys.header().engine())),
+            protections: protections().of_keys(open.keys_granted()),
+            kdf_cost: open.kdf_cost(),
+            anchor: open.anchor_status(),
+        })
+    }
+
+    /// Returns the mark of the newest state that this session knows: at least that of its own last change. See
+    /// [`VaultOptions::at_least`](crate::VaultOptions::at_least).
+    ///
+    /// # Errors
+    /// [`StoreError::InMemory`] for a store without a header; [`StoreError::Locked`], [`StoreError::Halted`],
+    /// [`StoreError::Forked`], [`StoreError::RandomnessFailed`].
+    pub fn mark(&self) -> Result<FreshnessMark, StoreError> {
+        self.check_process()?;
+        let state = read(&self.shared.state);
+        let open = state.open()?;
+        let (keys, mark) = open.keys().zip(open.mark()).ok_or(StoreError::InMemory)?;
+        FreshnessMark::seal(mark, keys)
+    }
+
+    /// Runs `work` once, on the state that this session knows. Other hosts may have changed the store meanwhile.
+    pub(crate) fn read_once<T, E: From<StoreError>>(
+        &self,
+        work: impl FnOnce(&Open) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.check_process()?;
+        let _call = self.shared.idle.begin();
+        let state = read(&self.shared.state);
+        work(state.open()?)
+    }
+
+    /// Runs `work`, which reads every record, on a state that nobody changes meanwhile.
+    pub(crate) fn read_everything<T, E: From<StoreError>>(
+        &self,
+        mut work: impl FnMut(&Open) -> Result<T, E>,
+    ) -> Result<T, E> {
+        if !self.is_shared() {
+            return self.read_once(work);
+        }
+        self.check_process()?;
+        let _call = self.shared.idle.begin();
+        self.read_snapshot(&mut work)
+    }
+
+    /// Runs `work` on the committed state, which does not change meanwhile. If other hosts use the store, `work` may run more
+    /// than once, and only the last run counts.
+    pub(crate) fn read<T, E: From<StoreError>>(
+        &self,
+        mut work: impl FnMut(&Open) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.check_process()?;
+        let _call = self.shared.idle.begin();
+        if self.is_shared() {
+            return self.read_shared(&mut work);
+        }
+        let state = read(&self.shared.state);
+        work(state.open()?)
+    }
+}

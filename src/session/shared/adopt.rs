@@ -1,0 +1,245 @@
+//! Catching up with what other hosts have committed.
+
+use crate::session::error::StoreError;
+use crate::session::open::Open;
+use inmost_format::crypto::store_id::StoreId;
+use inmost_format::header::{Header, HeaderError, NextHeader};
+use inmost_format::record::node::{Root, Trail};
+use inmost_format::record::{Flaw, Kind, Node, RecordId, Sealer, Tag, sealed};
+use inmost_storage::limits::{PULL_BYTES, PULL_RECORDS, TRAIL_REACH};
+use inmost_storage::{Address, Delta, Engine, HeaderCopy, Known, Limit, Pull, StorageError};
+
+/// The newest state that a session had seen when it began to pull.
+pub(in crate::session) struct Seen {
+    pub(super) commit: u64,
+    pub(super) tag: Option<Tag>,
+}
+
+/// What came of a pull.
+#[derive(PartialEq, Eq)]
+pub(in crate::session) enum Caught {
+    /// The session is at the pulled state, or at a later one.
+    Up,
+    /// Header and root did not belong together, because they changed in between.
+    Moving,
+}
+
+impl Open {
+    /// What has changed since the state of this session; `None` if nothing has.
+    pub(in crate::session) fn pull(&self) -> Result<Option<Delta>, StoreError> {
+        let known = Known {
+            root: self.root_address(),
+            root_value: Some(&self.root_value),
+            revision: self.root.commit,
+        };
+        match self.engine.pull(&known, LIMIT)? {
+            Pull::Unchanged => Ok(None),
+            Pull::Changed(delta) => Ok(Some(delta)),
+        }
+    }
+
+    pub(in crate::session) fn root_address(&self) -> Address {
+        self.sealer.address(RecordId::ROOT)
+    }
+
+    pub(in crate::session) fn seen(&self) -> Seen {
+        Seen { commit: self.root.commit, tag: sealed::tag_of(&self.root_value) }
+    }
+
+    /// Takes over the state of a pull that began when the session had seen `seen`.
+    ///
+    /// # Errors
+    /// [`StoreError::RolledBack`] if the pulled state cannot come after what was seen; [`StoreError::Locked`] if the keys
+    /// were rotated; [`StoreError::Tampered`], [`StoreError::Unavailable`]. The session stays as it was.
+    pub(in crate::session) fn catch_up(
+        &mut self,
+        delta: Delta,
+        seen: &Seen,
+    ) -> Result<Caught, StoreError> {
+        match self.catch_up_same_header(delta, seen)? {
+            Caught::Up => Ok(Caught::Up),
+            Caught::Moving => self.follow_header(seen),
+        }
+    }
+
+    /// As [`catch_up`](Self::catch_up), but changes nothing and returns `Moving` if the store has another header.
+    pub(super) fn catch_up_same_header(
+        &mut self,
+        delta: Delta,
+        seen: &Seen,
+    ) -> Result<Caught, StoreError> {
+        let generation = self.keys().map(|keys| keys.header().generation());
+        let Some(value) = delta.root.filter(|_| Some(delta.generation) == generation) else {
+            return Ok(Caught::Moving);
+        };
+        let root = open_root(&self.sealer, &value)?;
+        check_order(&*self.engine, self.sealer.store(), seen, &root, &value)?;
+        if root.commit <= self.root.commit {
+            // Another thread has caught up further, after this pull.
+            return Ok(Caught::Up);
+        }
+        if self.keys().is_some_and(|keys| keys.header().id() != root.header) {
+            return Ok(Caught::Moving);
+        }
+        self.keep_sealed(&delta.rows);
+        self.adopt_root(root, value);
+        Ok(Caught::Up)
+    }
+
+    /// Takes over the header of the store and the root that names it.
+    fn follow_header(&mut self, seen: &Seen) -> Result<Caught, StoreError> {
+        let Some(keys) = self.keys() else { return Err(StoreError::InMemory) };
+        let bytes = self.storage().read_header(HeaderCopy::A)?.ok_or(StoreError::HeaderDamaged)?;
+        let header = Header::parse(&bytes, keys.header().limits())?;
+        let next = match keys.succeeded_by(header) {
+            Ok(next) => next,
+            // Authentic under other keys, or forged. Either way the keys in hand end here.
+            Err(HeaderError::Tampered(_)) => return Err(StoreError::Locked),
+            Err(error) => return Err(error.into()),
+        };
+        let (revision, known) = (next.id().revision, keys.header().revision());
+        if revision < known {
+            return Err(StoreError::HeaderRolledBack { expected: known, found: revision });
+        }
+        if next.header().generation() == keys.header().generation() {
+            self.follow_keyslots(next, seen)
+        } else {
+            self.follow_rewrite(next, seen)
+        }
+    }
+
+    fn follow_keyslots(&mut self, next: NextHeader, seen: &Seen) -> Result<Caught, StoreError> {
+        let Some(delta) = pull_all(&*self.engine, self.root_address())? else {
+            return Ok(Caught::Moving);
+        };
+        let Some(value) = delta.root else { return Ok(Caught::Moving) };
+        let root = open_root(&self.sealer, &value)?;
+        check_order(&*self.engine, self.sealer.store(), seen, &root, &value)?;
+        if root.header != next.id() {
+            return Ok(Caught::Moving);
+        }
+        self.adopt_header(next);
+        if root.commit > self.root.commit {
+            self.keep_sealed(&delta.rows);
+            self.adopt_root(root, value);
+        }
+        Ok(Caught::Up)
+    }
+
+    fn follow_rewrite(&mut self, next: NextHeader, seen: &Seen) -> Result<Caught, StoreError> {
+        let (generation, kind) = (next.header().generation(), next.header().engine());
+        let engine = match self.storage().open_generation(generation, kind) {
+            // Another rewrite has replaced it since the header was read.
+            Err(StorageError::Missing) => return Ok(Caught::Moving),
+            engine => engine?,
+        };
+        let Some(keys) = self.keys() else { return Err(StoreError::InMemory) };
+        let sealer = Sealer::new(
+            keys.record_keys_of(&next),
+            next.header().store(),
+            next.header().generation(),
+        );
+        let Some(delta) = pull_all(&*engine, sealer.address(RecordId::ROOT))? else {
+            return Ok(Caught::Moving);
+        };
+        let Some(value) = delta.root else { return Ok(Caught::Moving) };
+        let root = open_root(&sealer, &value)?;
+        check_order(&*engine, sealer.store(), seen, &root, &value)?;
+        if root.header != next.id() {
+            return Ok(Caught::Moving);
+        }
+        self.adopt_header(next);
+        self.sealer = sealer;
+        self.engine = engine;
+        self.cache.clear();
+        self.signatures.clear();
+        self.forget_sealed();
+        self.keep_sealed(&delta.rows);
+        self.adopt_root(root, value);
+        Ok(Caught::Up)
+    }
+
+    /// Makes a root that another host has committed the state of this session.
+    fn adopt_root(&mut self, root: Root, value: Vec<u8>) {
+        self.set_root(root, value);
+        if let Some(hosts) = &mut self.hosts {
+            hosts.adopted = hosts.adopted.saturating_add(1);
+        }
+    }
+
+    /// Makes a root that another host or this one has committed the state of this session.
+    pub(in crate::session) fn set_root(&mut self, root: Root, value: Vec<u8>) {
+        self.cache.note_files(root.files);
+        self.root = root;
+        self.root_value = value;
+        self.unbound = None;
+        if let Some(hosts) = &mut self.hosts {
+            hosts.version = hosts.version.saturating_add(1);
+        }
+    }
+
+    pub(in crate::session) fn keep_sealed(&self, rows: &[(Address, Vec<u8>)]) {
+        let Some(hosts) = &self.hosts else { return };
+        // The newest come first, and what comes last stays longest.
+        rows.iter().rev().for_each(|(address, value)| hosts.sealed.put(*address, value));
+    }
+}
+
+/// The newest records of a generation; `None` if the engine claims that nothing is new, which cannot be.
+pub(in crate::session) fn pull_all(
+    engine: &dyn Engine,
+    root: Address,
+) -> Result<Option<Delta>, StoreError> {
+    match engine.pull(&Known::nothing(root), LIMIT)? {
+        Pull::Unchanged => Ok(None),
+        Pull::Changed(delta) => Ok(Some(delta)),
+    }
+}
+
+/// Opens a stored root. Its place in time is not checked yet.
+pub(in crate::session) fn open_root(sealer: &Sealer, value: &[u8]) -> Result<Root, StoreError> {
+    let tag = sealed::tag_of(value).ok_or(StoreError::tampered(Kind::Root, Flaw::Frame))?;
+    match sealer.open(RecordId::ROOT, value, &tag)? {
+        Node::Root(root) => Ok(Root::clone(&root)),
+        _ => Err(StoreError::tampered(Kind::Root, Flaw::Malformed)),
+    }
+}
+
+/// Checks that a root comes after the newest root that was seen. Its number must not be lower. With the same number it must be the
+/// same root. With a higher number, the seen root must be on its trail, or the trails that the server keeps must lead to it. So a
+/// store that was put back, or a fork of it, is noticed.
+/// Beyond [`TRAIL_REACH`] commits only the number counts: the server need not keep trails for ever.
+pub(super) fn check_order(
+    engine: &dyn Engine,
+    store: &StoreId,
+    seen: &Seen,
+    root: &Root,
+    value: &[u8],
+) -> Result<(), StoreError> {
+    let rolled_back = StoreError::RolledBack { expected: seen.commit, found: root.commit };
+    let ahead = root.commit.checked_sub(seen.commit);
+    let Some(tag) = &seen.tag else { return Ok(()) };
+    let is_later = match ahead {
+        None => false,
+        Some(0) => sealed::tag_of(value).as_ref() == Some(tag),
+        Some(ahead) if root.trail.reaches(ahead) => root.trail.contains(tag),
+        Some(ahead) if ahead > TRAIL_REACH => true,
+        Some(_) => {
+            let kept = kept_trails(engine, seen.commit, root.commit)?;
+            root.trail.comes_after(tag, &kept, store)
+        }
+    };
+    if is_later { Ok(()) } else { Err(rolled_back) }
+}
+
+/// The trails that the server keeps: the last one not above `since`, and those after it up to `until`.
+pub(super) fn kept_trails(
+    engine: &dyn Engine,
+    since: u64,
+    until: u64,
+) -> Result<Vec<Trail>, StorageError> {
+    let kept = engine.trails(since, until)?;
+    Ok(kept.iter().filter_map(|bytes| Trail::from_bytes(bytes)).collect())
+}
+
+const LIMIT: Limit = Limit { records: PULL_RECORDS, bytes: PULL_BYTES };

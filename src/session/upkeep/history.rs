@@ -1,0 +1,259 @@
+//! The history of a store: how a change enters it, and the settings.
+//!
+//! A change that leaves a version behind appends an entry in the same commit. The entry takes over what the change took
+//! out of use. With history off a change leaves no entry, and what it takes out of use is removed.
+
+use inmost_format::crypto::rng;
+use inmost_format::record::history::{Before, Channel, History, Operation, Retired};
+use inmost_format::record::node::{Child, Entry, FileInfo, Name, Root, What};
+use inmost_format::record::{
+    NodeSink, NodeSource, ObjectId, RecordError, RecordId, load_folder, load_history,
+};
+
+pub(crate) use inmost_format::record::history::{OldHead, Version};
+
+use super::reap;
+use crate::session::clock::now;
+use crate::session::history_settings::HistorySettings;
+use crate::session::open::Open;
+use crate::session::transaction::Txn;
+
+/// A change as it enters the history. The transaction knows the rest.
+pub(crate) struct Change<'a> {
+    pub(crate) operation: Operation,
+    /// The canonical path after the change; for a deletion, the path before it.
+    pub(crate) path: &'a str,
+    /// The path before a rename; else empty.
+    pub(crate) old_path: &'a str,
+    /// The file after the change, or the deleted file. `None` for a folder.
+    pub(crate) file: Option<FileInfo>,
+    /// The number of the file's previous change, or 0.
+    pub(crate) previous: u64,
+    pub(crate) before: Before,
+    pub(crate) retired: Vec<Retired>,
+}
+
+impl Txn<'_> {
+    /// Entries of the history before this time, in milliseconds since 1970, count as absent.
+    pub(crate) fn versions_from(&self) -> Result<u64, RecordError> {
+        Ok(expired_before(self.open(), &self.root()?).unwrap_or_default())
+    }
+
+    /// Whether changes leave versions behind.
+    pub(crate) fn keeps_versions(&self) -> Result<bool, RecordError> {
+        Ok(self.root()?.keep > 0)
+    }
+
+    /// Appends an entry to the history, whose number is that of this call.
+    pub(crate) fn record(&mut self, change: Change<'_>) -> Result<(), RecordError> {
+        let held = held(self, &change.before, &change.retired)?;
+        let channel = match (change.operation, self.author().channel()) {
+            (Operation::Imported, _) => Channel::Import,
+            (Operation::Expired, _) => Channel::Expiry,
+            (_, channel) => channel,
+        };
+        let mut version = Version::nothing(self.number()?, now());
+        version.operation = change.operation;
+        version.channel = channel;
+        version.actor = Name::new(self.author().actor());
+        version.file = change.file.map_or(0, |info| info.number);
+        version.previous = change.previous;
+        version.path = Name::new(change.path);
+        version.old_path = Name::new(change.old_path);
+        version.bytes = change.file.map_or(0, |info| info.bytes);
+        version.lines = change.file.map_or(0, |info| info.lines);
+        version.before = change.before;
+        version.retired = change.retired;
+        version.held = held;
+        self.append(version)
+    }
+
+    /// Notes that objects were forgotten, so that a repair does not bring them back. The note may hold one of them until its
+    /// records are removed.
+    pub(crate) fn note_forgotten(
+        &mut self,
+        forgotten: Vec<ObjectId>,
+        before: Before,
+    ) -> Result<(), RecordError> {
+        let mut version = self.empty_note(forgotten)?;
+        version.held = held(self, &before, &[])?;
+        version.before = before;
+        self.append(version)
+    }
+
+    /// Notes that records which a redacted text had are needed by an older head of the file.
+    pub(crate) fn note_rest(
+        &mut self,
+        object: ObjectId,
+        retired: Vec<Retired>,
+    ) -> Result<(), RecordError> {
+        let mut version = self.empty_note(vec![object])?;
+        version.before = Before::Rest(object);
+        version.retired = retired;
+        self.append(version)
+    }
+
+    fn empty_note(&mut self, forgotten: Vec<ObjectId>) -> Result<Version, RecordError> {
+        let mut version = Version::nothing(self.number()?, now());
+        version.actor = Name::new(self.author().actor());
+        version.channel = self.author().channel();
+        version.forgotten = forgotten;
+        Ok(version)
+    }
+
+    /// Appends an entry. A history that cannot be read is left, and a new one begins: damage to it must not keep anyone
+    /// from writing.
+    fn append(&mut self, version: Version) -> Result<(), RecordError> {
+        let old = self.root()?.history;
+        if !old.is_none() {
+            match self.append_to(old, version.clone()) {
+                Err(RecordError::Damaged { .. }) => self.forget_changes(old.id),
+                done => return done,
+            }
+        }
+        let object = ObjectId(rng::array().map_err(|_| RecordError::Randomness)?);
+        let mut history = History::empty();
+        history.lost_before = if old.is_none() { 0 } else { version.number };
+        history.append(self, object, version)?;
+        self.set_history(object, history)
+    }
+
+    fn append_to(&mut self, child: Child, version: Version) -> Result<(), RecordError> {
+        let mut history = History::clone(&*load_history(self, child.id, &child.tag)?);
+        history.append(self, child.id, version)?;
+        self.set_history(child.id, history)
+    }
+
+    /// The history, if there is one.
+    pub(crate) fn history(&self) -> Result<Option<(ObjectId, History)>, RecordError> {
+        let child = self.root()?.history;
+        if child.is_none() {
+            return Ok(None);
+        }
+        let history = load_history(self, child.id, &child.tag)?;
+        Ok(Some((child.id, History::clone(&history))))
+    }
+
+    /// Sets the head of the history.
+    pub(crate) fn set_history(
+        &mut self,
+        object: ObjectId,
+        mut history: History,
+    ) -> Result<(), RecordError> {
+        let mut root = self.root()?;
+        history.commit = root.commit.saturating_add(1);
+        if root.history.id != object {
+            root.history = Child { id: object, ..Child::NONE };
+        }
+        self.put(RecordId::ROOT, root.into());
+        self.put(RecordId::history(object), history.into());
+        Ok(())
+    }
+
+    /// Removes a history without entries.
+    pub(super) fn end_history(&mut self, object: ObjectId) -> Result<(), RecordError> {
+        let mut root = self.root()?;
+        root.history = Child::NONE;
+        self.put(RecordId::ROOT, root.into());
+        self.remove(RecordId::history(object));
+        Ok(())
+    }
+
+    /// Sets how long versions are kept.
+    pub(crate) fn set_history_settings(
+        &mut self,
+        settings: HistorySettings,
+    ) -> Result<(), RecordError> {
+        let mut root = self.root()?;
+        if HistorySettings::of(&root) != settings {
+            // A rest that could not be removed because of damage: edits in place have changed what it holds.
+            if root.keep == 0 {
+                root.history = Child::NONE;
+            }
+            settings.set(&mut root);
+            self.put(RecordId::ROOT, root.into());
+        }
+        Ok(())
+    }
+}
+
+/// Removes what an entry holds from the store: its records at once, a long file or a folder by reaping.
+pub(crate) fn release(
+    txn: &mut Txn<'_>,
+    before: Before,
+    retired: &[Retired],
+) -> Result<(), RecordError> {
+    match before {
+        Before::Nothing | Before::Restored(_) => {}
+        Before::Head(old) => {
+            txn.remove(old.id());
+            for record in retired {
+                txn.remove(record.id(old.object));
+            }
+        }
+        Before::Object(entry) => reap::remove(txn, *entry)?,
+        Before::Rest(object) => {
+            for record in retired {
+                txn.remove(record.id(object));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Bytes that only this entry keeps in the store, by the number of records.
+fn held(
+    source: &impl NodeSource,
+    before: &Before,
+    retired: &[Retired],
+) -> Result<u64, RecordError> {
+    Ok(match before {
+        Before::Nothing | Before::Restored(_) | Before::Rest(_) => 0,
+        Before::Head(old) => {
+            let pieces = u64::try_from(retired.len()).unwrap_or(u64::MAX);
+            old.bytes.min(pieces.saturating_add(1).saturating_mul(RECORD))
+        }
+        Before::Object(entry) => match entry.what {
+            What::File(info) => info.bytes,
+            What::Folder => load_folder(source, entry.id, &entry.tag)?.totals.bytes,
+        },
+    })
+}
+
+/// Returns the time, in milliseconds since 1970, before which a text must have ended to be dropped by its age. `None` if
+/// nothing is dropped by age, because the clock may be wrong.
+pub(crate) fn expired_before(open: &Open, root: &Root) -> Option<u64> {
+    if root.keep == 0 {
+        return Some(u64::MAX);
+    }
+    // Decided once, before the session has added anything: then the newest entry is that of an earlier session.
+    let trusted = open.clock.get_or_init(|| match newest(open) {
+        Ok(Some(newest)) => newest.saturating_add(root.keep) >= now(),
+        Ok(None) | Err(_) => true,
+    });
+    trusted.then(|| now().saturating_sub(root.keep))
+}
+
+/// The time of the newest entry.
+fn newest(open: &Open) -> Result<Option<u64>, RecordError> {
+    let child = open.root().history;
+    if child.is_none() {
+        return Ok(None);
+    }
+    let history = load_history(open, child.id, &child.tag)?;
+    if let Some(version) = history.newest.0.last() {
+        return Ok(Some(version.time));
+    }
+    let (_, leaf) = history.body.find(open, child.id, |_, refs| refs.len())?;
+    Ok(leaf.0.last().map(|version| version.time))
+}
+
+/// An entry as the history holds it: its path says where the object was.
+pub(crate) fn nameless(entry: &Entry) -> Before {
+    let mut entry = entry.clone();
+    entry.name = Name::new("");
+    Before::Object(Box::new(entry))
+}
+
+/// Bytes of a record below a file, as counted against the room for earlier texts.
+const RECORD: u64 = 4_096;

@@ -116,7 +116,7 @@ impl Session {
             let (next, root) = self.read_everything(|open| {
                 let keys = open.keys().ok_or(StoreError::InMemory)?;
                 // A shared store is copied to a store in a folder, with the default engine.
-                let engine = if open.storage().is_shared() {
+                let engine = if open.storage().shared().is_some() {
                     EngineKind::Sled
                 } else {
                     keys.header().engine()

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use inmost_engines::postgres::{PostgresStorage, VaultId};
 use inmost_format::record::node::Root;
-use inmost_storage::{Batch, EngineKind, Storage};
+use inmost_storage::{EngineKind, SharedBatch, Storage};
 
 use super::copy::strict;
 use super::rewrite::{Versions, write_generation};
@@ -42,7 +42,8 @@ impl Session {
                     write_generation(&from, &root, &*storage, &next, &mut strict, &mut *progress)?;
                 // Where the chain of the commits begins that the server will see.
                 let (revision, trail) = (commit, Some(root.trail.to_bytes()));
-                written.engine.apply(&Batch { revision, trail, ..Batch::default() })?;
+                let begin = SharedBatch { revision, trail, ..SharedBatch::default() };
+                written.engine.shared().map_or(Ok(()), |engine| engine.commit(&begin))?;
                 written.engine.close()?;
                 write_headers(&*storage, next.header())?;
                 Ok::<_, StoreError>((next, open.root().clone()))

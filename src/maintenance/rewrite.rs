@@ -10,7 +10,8 @@ use inmost_engines::memory::MemoryStorage;
 use inmost_format::header::Unlocked;
 use inmost_format::record::NodeSource;
 use inmost_format::record::node::{Child, Root};
-use inmost_storage::{Address, Engine, EngineKind, Rewriting, Storage, StorageError};
+use inmost_storage::limits::BATCH_RECORDS_MAX;
+use inmost_storage::{Address, Batch, Engine, EngineKind, Rewriting, Storage, StorageError};
 
 use super::copy::{Copy, CopyTree, ReadBack, strict};
 use crate::limits::FILE_INLINE_AGAIN;
@@ -313,13 +314,13 @@ fn sort(
             let more = "the scratch generation has more records than were written";
             return Err(StoreError::Storage(more.to_owned()));
         }
-        into.fill(page)?;
+        into.apply(&Batch { puts: page, ..Batch::default() })?;
         progress(records);
     }
 }
 
-/// Records read in one page and written together: at most 1 MiB.
-const PAGE: usize = 256;
+/// Records read in one page and written as one batch: about half a MiB.
+const PAGE: usize = BATCH_RECORDS_MAX;
 /// The largest store, in bytes of text, that is collected in memory for sorting. Less in tests, so that they reach the scratch
 /// generation.
 const COLLECTED_IN_MEMORY: u64 = if cfg!(test) { 256 << 10 } else { 64 << 20 };

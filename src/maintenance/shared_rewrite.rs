@@ -4,6 +4,7 @@ use super::rewrite::{Versions, Written, write_and_announce};
 use crate::session::generation::NextGeneration;
 use crate::session::{Exclusive, NewGeneration, StoreError, is_taken};
 use inmost_format::header::Unlocked;
+use inmost_storage::SharedStorage;
 
 impl Exclusive<'_> {
     /// Writes a new generation and switches to it. Other hosts follow with their next call; after a rotation they are locked.
@@ -19,7 +20,7 @@ impl Exclusive<'_> {
         self.switch_shared(&mut |open| {
             let keys = open.keys().ok_or(StoreError::InMemory)?;
             let storage = open.storage();
-            storage.remove_leftovers()?;
+            storage.shared().map_or(Ok(()), SharedStorage::remove_leftovers)?;
             let old = keys.header().generation();
             // Not simply above the highest: the server could name one so high that no number is left.
             let taken = storage.generations()?;

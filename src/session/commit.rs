@@ -200,7 +200,7 @@ impl Session {
     /// waits for room.
     fn seal_and_apply(&self, group: Overlay) -> Result<Option<Overlay>, StoreError> {
         let sealed = read(&self.shared.state).open()?.seal(group)?;
-        let prepared = read(&self.shared.state).open()?.engine().prepare(&sealed.batch);
+        let prepared = read(&self.shared.state).open()?.engine().prepare(&sealed.batch.records);
         match prepared {
             Err(StorageError::Full) => Ok(Some(sealed.unsealed())),
             prepared => {

@@ -78,7 +78,7 @@ impl Open {
         let cache = SessionCache::new(options.cache_bytes);
         cache.note_files(root.files);
         let signatures = Signatures::new(options.cache_bytes);
-        let hosts = engine.is_shared().then(|| Box::new(Hosts::new(options.outcome_timeout)));
+        let hosts = engine.shared().map(|_| Box::new(Hosts::new(options.outcome_timeout)));
         let anchor = None;
         Ok(Self {
             engine,

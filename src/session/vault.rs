@@ -149,7 +149,7 @@ impl Vault {
         rollback: Rollback,
     ) -> Result<Session, StoreError> {
         let storage = Arc::clone(self.storage()?);
-        if storage.is_shared() {
+        if storage.shared().is_some() {
             return self.unlock_shared(&storage, credential, rollback);
         }
         let keys = self.unlock_header(credential)?;

@@ -7,6 +7,8 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+#[cfg(test)]
+use crate::local_engine::LocalEngine;
 use inmost_storage::{
     Address, BareFiles, Batch, Engine, EngineKind, HeaderCopy, Rewriting, SetAside, Storage,
     StorageError,
@@ -81,7 +83,7 @@ impl Faults {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn check_alive(&self) -> Result<(), StorageError> {
+    pub(crate) fn check_alive(&self) -> Result<(), StorageError> {
         let plan = self.plan();
         if plan.stopped { Err((plan.error)()) } else { Ok(()) }
     }
@@ -127,12 +129,7 @@ pub struct FaultyStorage<S> {
 impl<S: Storage> FaultyStorage<S> {
     /// Wraps a storage. Nothing fails until a fault is set.
     pub fn new(inner: S) -> Self {
-        Self::with(inner, Faults::new())
-    }
-
-    /// Wraps a storage under a plan that other places share.
-    pub(crate) fn with(inner: S, faults: Faults) -> Self {
-        Self { inner, faults }
+        Self { inner, faults: Faults::new() }
     }
 
     /// Returns the handle that sets faults. It stays valid after this storage is moved.
@@ -146,8 +143,7 @@ impl<S: Storage> FaultyStorage<S> {
     }
 
     fn wrap(&self, inner: Box<dyn Engine>) -> Box<dyn Engine> {
-        let poisoned = AtomicBool::new(false);
-        Box::new(FaultyEngine { inner, faults: self.faults.clone(), poisoned })
+        Box::new(FaultyEngine::new(inner, &self.faults))
     }
 }
 
@@ -246,13 +242,18 @@ impl<S: Storage> Storage for FaultyStorage<S> {
     }
 }
 
-struct FaultyEngine {
-    inner: Box<dyn Engine>,
+/// Wraps an engine and injects faults.
+pub(crate) struct FaultyEngine<E: ?Sized> {
+    inner: Box<E>,
     faults: Faults,
     poisoned: AtomicBool,
 }
 
-impl FaultyEngine {
+impl<E: ?Sized> FaultyEngine<E> {
+    pub(crate) fn new(inner: Box<E>, faults: &Faults) -> Self {
+        Self { inner, faults: faults.clone(), poisoned: AtomicBool::new(false) }
+    }
+
     fn check_usable(&self) -> Result<(), StorageError> {
         if self.poisoned.load(Ordering::SeqCst) {
             return Err(StorageError::Poisoned);
@@ -273,7 +274,7 @@ impl FaultyEngine {
     }
 }
 
-impl Engine for FaultyEngine {
+impl<E: Engine + ?Sized> Engine for FaultyEngine<E> {
     fn get_many(&self, addresses: &[Address]) -> Result<Vec<Option<Vec<u8>>>, StorageError> {
         self.check_usable()?;
         self.inner.get_many(addresses)
@@ -296,14 +297,6 @@ impl Engine for FaultyEngine {
         self.run(|| self.inner.sync())
     }
 
-    fn apply_loosely(&self, batch: &Batch) -> Result<bool, StorageError> {
-        self.run(|| self.inner.apply_loosely(batch))
-    }
-
-    fn fill(&self, records: Vec<(Address, Vec<u8>)>) -> Result<(), StorageError> {
-        self.run(|| self.inner.fill(records))
-    }
-
     fn size(&self) -> Result<u64, StorageError> {
         self.check_usable()?;
         self.inner.size()
@@ -320,6 +313,17 @@ impl Engine for FaultyEngine {
 
     fn discard(self: Box<Self>) {
         self.inner.discard();
+    }
+}
+
+#[cfg(test)]
+impl<E: LocalEngine + ?Sized> LocalEngine for FaultyEngine<E> {
+    fn apply_loosely(&self, batch: &Batch) -> Result<bool, StorageError> {
+        self.run(|| self.inner.apply_loosely(batch))
+    }
+
+    fn fill(&self, records: &[(Address, Vec<u8>)]) -> Result<(), StorageError> {
+        self.run(|| self.inner.fill(records))
     }
 }
 

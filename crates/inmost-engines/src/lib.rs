@@ -9,12 +9,12 @@
 )]
 
 mod allocator;
-mod expected;
 #[cfg(any(test, feature = "testing"))]
 pub mod faulty;
 pub mod files;
 mod guard;
 pub mod local;
+mod local_engine;
 pub mod memory;
 mod poison;
 #[cfg(feature = "postgres")]

@@ -163,6 +163,18 @@ impl MemoryStorage {
         self.place().set_aside.get(&number)?.header.clone()
     }
 
+    pub(crate) fn create_engine(&self, number: u64) -> Result<MemoryEngine, StorageError> {
+        let mut place = self.place();
+        if place.generations.contains_key(&number) {
+            return Err(io::Error::from(io::ErrorKind::AlreadyExists).into());
+        }
+        MemoryEngine::open(place.generations.entry(number).or_default())
+    }
+
+    pub(crate) fn open_engine(&self, number: u64) -> Result<MemoryEngine, StorageError> {
+        MemoryEngine::open(self.place().generations.get(&number).ok_or(StorageError::Missing)?)
+    }
+
     fn place(&self) -> MutexGuard<'_, Place> {
         locked(&self.0)
     }
@@ -208,12 +220,7 @@ impl Storage for MemoryStorage {
         engine: EngineKind,
     ) -> Result<Box<dyn Engine>, StorageError> {
         check_kind(engine)?;
-        let mut place = self.place();
-        if place.generations.contains_key(&number) {
-            return Err(io::Error::from(io::ErrorKind::AlreadyExists).into());
-        }
-        let generation = place.generations.entry(number).or_default();
-        Ok(Box::new(MemoryEngine::open(generation)?))
+        Ok(Box::new(self.create_engine(number)?))
     }
 
     fn open_generation(
@@ -222,9 +229,7 @@ impl Storage for MemoryStorage {
         engine: EngineKind,
     ) -> Result<Box<dyn Engine>, StorageError> {
         check_kind(engine)?;
-        let place = self.place();
-        let generation = place.generations.get(&number).ok_or(StorageError::Missing)?;
-        Ok(Box::new(MemoryEngine::open(generation)?))
+        Ok(Box::new(self.open_engine(number)?))
     }
 
     fn bare_files(

@@ -32,8 +32,8 @@ use crate::guard::guarded;
 use crate::poison::Poison;
 use inmost_storage::{Address, Batch, Engine, StorageError};
 
-use crate::expected::Expected;
 use crate::files;
+use crate::local_engine::{Expected, LocalEngine};
 use copy_on_write::CopyOnWrite;
 
 /// One generation in its own folder.
@@ -191,6 +191,8 @@ impl Engine for RedbEngine {
 
     fn discard(self: Box<Self>) {}
 }
+
+impl LocalEngine for RedbEngine {}
 
 /// Opens the database without changing its file, and returns the journal's mark.
 ///

@@ -43,9 +43,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::poison::Poison;
-use inmost_storage::{Address, Batch, Engine, Frontier, StorageError};
+use inmost_storage::{Address, Batch, Engine, StorageError};
 
-use crate::expected::Expected;
+use crate::local_engine::{Expected, Frontier, LocalEngine};
 use crate::{files, threads};
 use claim::claim;
 use cursor::{Cursor, Progress};
@@ -259,6 +259,46 @@ impl Engine for SledEngine {
         applied.inspect_err(|_| files::forget_cached_in(&self.folder))
     }
 
+    fn sync(&self) -> Result<(), StorageError> {
+        self.poison.check()?;
+        if !self.unsynced.swap(false, Ordering::SeqCst) {
+            return Ok(());
+        }
+        let flushed = self.handle.call(|db| db.flush());
+        self.eviction.note_length(&self.log);
+        let synced = self.poison.on_error(flushed.and_then(|_| self.sync_log()));
+        synced.inspect_err(|_| files::forget_cached_in(&self.folder))
+    }
+
+    fn size(&self) -> Result<u64, StorageError> {
+        self.poison.check()?;
+        Ok(files::size_below(&self.folder)?)
+    }
+
+    fn close(mut self: Box<Self>) -> Result<(), StorageError> {
+        let synced = self.sync();
+        if synced.is_ok() && self.progress().is_behind_by_segments() {
+            // Best effort: without a newer snapshot, only more of the log is replayed by the next opening.
+            let _ = self.write_snapshot();
+        }
+        self.handle.release();
+        synced?;
+        // sled closes its files when its last internal reference is dropped, which can be after this drop.
+        claim(&self.folder.join(repair::LOG), &[&self.log])?;
+        if self.progress().is_behind_by_segments() {
+            let _ = renew_snapshot(&self.folder, &self.log);
+        }
+        check_no_blobs(&self.folder)
+    }
+
+    fn discard(mut self: Box<Self>) {
+        self.handle.release();
+        // Best effort: without this wait, removing the files of a database that is still open fails on some systems.
+        let _ = claim(&self.folder.join(repair::LOG), &[&self.log]);
+    }
+}
+
+impl LocalEngine for SledEngine {
     /// Changes one record after the other, without a batch of sled's, so that sled writes the records of several calls at once.
     fn apply_loosely(&self, batch: &Batch) -> Result<bool, StorageError> {
         if batch.records() > cursor::NEXT_RECORDS {
@@ -287,19 +327,8 @@ impl Engine for SledEngine {
         Ok(false)
     }
 
-    fn fill(&self, records: Vec<(Address, Vec<u8>)>) -> Result<(), StorageError> {
-        self.fill_in_order(&records)
-    }
-
-    fn sync(&self) -> Result<(), StorageError> {
-        self.poison.check()?;
-        if !self.unsynced.swap(false, Ordering::SeqCst) {
-            return Ok(());
-        }
-        let flushed = self.handle.call(|db| db.flush());
-        self.eviction.note_length(&self.log);
-        let synced = self.poison.on_error(flushed.and_then(|_| self.sync_log()));
-        synced.inspect_err(|_| files::forget_cached_in(&self.folder))
+    fn fill(&self, records: &[(Address, Vec<u8>)]) -> Result<(), StorageError> {
+        self.fill_in_order(records)
     }
 
     fn frontier(&self) -> Frontier {
@@ -308,33 +337,6 @@ impl Engine for SledEngine {
 
     fn index(&self) -> Result<bool, StorageError> {
         self.write_snapshot()
-    }
-
-    fn size(&self) -> Result<u64, StorageError> {
-        self.poison.check()?;
-        Ok(files::size_below(&self.folder)?)
-    }
-
-    fn close(mut self: Box<Self>) -> Result<(), StorageError> {
-        let synced = self.sync();
-        if synced.is_ok() && self.progress().is_behind_by_segments() {
-            // Best effort: without a newer snapshot, only more of the log is replayed by the next opening.
-            let _ = self.write_snapshot();
-        }
-        self.handle.release();
-        synced?;
-        // sled closes its files when its last internal reference is dropped, which can be after this drop.
-        claim(&self.folder.join(repair::LOG), &[&self.log])?;
-        if self.progress().is_behind_by_segments() {
-            let _ = renew_snapshot(&self.folder, &self.log);
-        }
-        check_no_blobs(&self.folder)
-    }
-
-    fn discard(mut self: Box<Self>) {
-        self.handle.release();
-        // Best effort: without this wait, removing the files of a database that is still open fails on some systems.
-        let _ = claim(&self.folder.join(repair::LOG), &[&self.log]);
     }
 }
 

@@ -196,7 +196,6 @@ fn a_batch_is_applied_as_a_whole(place: &Place) {
         expect: Some((address(1), Some(b"one".to_vec()))),
         puts: vec![(address(1), b"ONE".to_vec()), (address(3), b"three".to_vec())],
         deletes: vec![address(2)],
-        ..Batch::default()
     };
     engine.apply(&batch).unwrap();
     let expected = [(address(1), b"ONE".to_vec()), (address(3), b"three".to_vec())];
@@ -217,7 +216,6 @@ fn a_batch_for_another_root_is_refused_and_changes_nothing(place: &Place) {
             expect: Some((root, past)),
             puts: vec![(root, b"root 2".to_vec()), (address(8), b"new".to_vec())],
             deletes: vec![root],
-            ..Batch::default()
         };
         assert!(matches!(engine.apply(&batch), Err(StorageError::Conflict)));
     }
@@ -257,9 +255,9 @@ fn a_new_generation_is_filled_in_order(place: &Place) {
     let engine = place.create(1);
     let records = puts((0..100).map(|number| (number, vec![7; 1_000]))).puts;
     for part in records.chunks(70) {
-        engine.fill(part.to_vec()).unwrap();
+        engine.apply(&Batch { puts: part.to_vec(), ..Batch::default() }).unwrap();
     }
-    engine.fill(Vec::new()).unwrap();
+    engine.apply(&Batch::default()).unwrap();
     engine.sync().unwrap();
     assert_eq!(all(&*engine), records);
     engine.close().unwrap();

@@ -4,7 +4,7 @@
 //!
 //! [`Storage`] is the place of one store: two header copies, a lock, an anchor and generations. [`Engine`] is
 //! one generation: a flat map from 32-byte addresses to sealed values. Both see only ciphertext and hold no
-//! keys. [`Engine`] assumes nothing about the local machine, so a networked engine can implement it.
+//! keys. [`SharedStorage`] and [`SharedEngine`] add what a place needs that several hosts use at once.
 
 #![allow(
     clippy::missing_errors_doc,
@@ -23,7 +23,10 @@ mod variants;
 pub use bare::{BareFiles, Extent};
 pub use error::StorageError;
 pub use rewriting::{Leftover, Rewriting, SetAside};
-pub use shared::{Access, Delta, HeaderChange, Known, LEASE_LOST, Limit, Pull};
+pub use shared::{
+    Access, Delta, HeaderChange, Known, LEASE_LOST, Limit, Pull, SharedBatch, SharedEngine,
+    SharedStorage,
+};
 pub use untrusted_file::{FileProblem, UntrustedFile};
 
 /// The key of a record in an engine.
@@ -43,15 +46,6 @@ pub struct Batch {
     pub puts: Vec<(Address, Vec<u8>)>,
     /// Addresses to remove. An absent address is not an error.
     pub deletes: Vec<Address>,
-    /// The header to put in the place of the store's header in the same step, on a shared engine. Any other engine ignores
-    /// it: its headers are files, which change before the batch.
-    pub header: Option<HeaderChange>,
-    /// The number of the commit. A shared engine keeps it with each record of `puts`, for [`Engine::pull`]. Any other engine
-    /// ignores it.
-    pub revision: u64,
-    /// How the root follows earlier ones: [`limits::TRAIL_BYTES`] bytes, in the clear, for [`Engine::trails`]. Only in a batch that makes
-    /// a root the newest of the store. An engine that is not shared ignores it.
-    pub trail: Option<Vec<u8>>,
 }
 
 impl Batch {
@@ -63,15 +57,6 @@ impl Batch {
         let within = self.puts.iter().all(|(_, value)| value.len() <= limits::RECORD_VALUE_BYTES)
             && self.records() <= limits::BATCH_RECORDS_MAX;
         if within { Ok(()) } else { Err(StorageError::TooLarge) }
-    }
-
-    /// Divides records among batches of [`BATCH_RECORDS`](limits::BATCH_RECORDS).
-    pub fn pieces(records: Vec<(Address, Vec<u8>)>) -> impl Iterator<Item = Self> {
-        let mut records = records.into_iter();
-        std::iter::from_fn(move || {
-            let puts: Vec<_> = records.by_ref().take(limits::BATCH_RECORDS).collect();
-            (!puts.is_empty()).then(|| Self { puts, ..Self::default() })
-        })
     }
 
     /// Returns how many records it writes and removes.
@@ -100,6 +85,9 @@ pub trait Engine: Send + Sync {
 
     /// Applies the whole batch or nothing. The change is visible to readers at once and durable after the
     /// next [`sync`](Engine::sync).
+    ///
+    /// In a new generation that nothing names yet, before the first batch with a root to expect, a crash may leave any part of
+    /// what was not synced. Such a generation is filled fastest in the order of the addresses.
     fn apply(&self, batch: &Batch) -> Result<(), StorageError>;
 
     /// Does what may have to wait before a batch is applied: checks it, and makes room for it. The batch must be the next one that
@@ -115,33 +103,10 @@ pub trait Engine: Send + Sync {
     /// Makes everything applied so far durable: it survives a power loss.
     fn sync(&self) -> Result<(), StorageError>;
 
-    /// Applies changes of which a crash may leave any part until the next [`sync`](Engine::sync), for a caller that can make
-    /// them again. `expect` must be `None`. Returns whether the engine had to sync. The default applies the batch as a whole
-    /// and syncs it.
-    fn apply_loosely(&self, batch: &Batch) -> Result<bool, StorageError> {
-        self.apply(batch)?;
-        self.sync().map(|()| true)
-    }
-
-    /// Adds records to a new generation that nothing names yet: in the order of their addresses, and behind those that are
-    /// there. A crash may leave any part of them until the next [`sync`](Engine::sync). The default applies them in batches.
-    fn fill(&self, records: Vec<(Address, Vec<u8>)>) -> Result<(), StorageError> {
-        for batch in Batch::pieces(records) {
-            self.apply(&batch)?;
-            self.sync()?;
-        }
-        Ok(())
-    }
-
     /// Returns how many records of the greatest length a batch may change at the cost of one sync. Calls that wait together share
     /// batches of so many. The default is [`GROUP_RECORDS`](limits::GROUP_RECORDS).
     fn group_records(&self) -> usize {
         limits::GROUP_RECORDS
-    }
-
-    /// Returns the position of the last [`sync`](Engine::sync), for the next opening to verify. The default is the empty frontier.
-    fn frontier(&self) -> Frontier {
-        Frontier::default()
     }
 
     /// Returns the bytes that this generation occupies on disk.
@@ -155,46 +120,9 @@ pub trait Engine: Send + Sync {
         Ok(())
     }
 
-    /// Whether several hosts may have this generation open at once. Then another host's [`apply`](Engine::apply) may come
-    /// at any time, `Conflict` is normal, [`sync`](Engine::sync) does nothing because `apply` is durable, and a failed
-    /// `apply` poisons nothing: the next call reconnects.
-    fn is_shared(&self) -> bool {
-        false
-    }
-
-    /// Returns what has changed in a shared generation since a session saw it, in one round trip and as one snapshot. The
-    /// default is that nothing has, because nobody else writes.
-    ///
-    /// # Errors
-    /// [`StorageError::Unavailable`]. Never [`StorageError::Unknown`]: it changes nothing, so the engine retries on a fresh
-    /// connection, once.
-    fn pull(&self, _known: &Known<'_>, _limit: Limit) -> Result<Pull, StorageError> {
-        Ok(Pull::Unchanged)
-    }
-
-    /// Returns the trails of roots of a shared store, in the order of their commit numbers: the last one whose number is not above
-    /// `since`, and those after it that are not above `until`. The default returns no trails.
-    ///
-    /// # Errors
-    /// As [`pull`](Engine::pull).
-    fn trails(&self, _since: u64, _until: u64) -> Result<Vec<Vec<u8>>, StorageError> {
-        Ok(Vec::new())
-    }
-
-    /// Begins a transaction on a shared generation. What it returns is the generation as the transaction sees it; see
-    /// [`Access`]. Only `get_many`, `scan`, `pull`, `trails` and, with [`Access::Locked`], one `apply` work on it. That `apply` commits and
-    /// ends the transaction; so does its refusal. `discard`, `close` and dropping roll back what was not applied.
-    ///
-    /// # Errors
-    /// [`StorageError::Unavailable`], also for an engine that is not shared.
-    fn begin(&self, _access: Access, _root: &Address) -> Result<Box<dyn Engine>, StorageError> {
-        Err(StorageError::Unavailable("the engine has no transactions".into()))
-    }
-
-    /// Brings the index that the next opening uses up to date with what was synced. Readers need not wait. Returns whether that was
-    /// possible; if not, closing the engine and opening it again does it. The default has no index.
-    fn index(&self) -> Result<bool, StorageError> {
-        Ok(true)
+    /// Returns what the engine can besides, if several hosts may have this generation open at once.
+    fn shared(&self) -> Option<&dyn SharedEngine> {
+        None
     }
 
     /// Syncs, then releases every handle and lock.
@@ -202,15 +130,6 @@ pub trait Engine: Send + Sync {
 
     /// Releases every handle and lock, for a generation that is removed or opened again next. What was not synced may be lost.
     fn discard(self: Box<Self>);
-}
-
-/// A position in an engine's files, and a proof that what is before it is complete. All zeros for none.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Frontier {
-    /// Bytes of the engine's log, through all times. 0 for none.
-    pub position: u64,
-    /// What the engine compares with the files when it opens them.
-    pub proof: [u8; 24],
 }
 
 /// The two copies of the header.
@@ -233,51 +152,10 @@ impl HeaderCopy {
     }
 }
 
-/// The place of one store. A value of this type holds the store's lock, unless the place is shared.
-///
-/// # Shared places
-/// If [`is_shared`](Storage::is_shared) returns true, several hosts have a value of their own for the same place at once.
-/// There, the other methods differ as follows.
-///
-/// - There is one header. It is copy A; copy B does not exist, and writing it does nothing. `write_header` creates the header,
-///   which names the generation that this value created last, and whose lease then ends. It fails with
-///   [`std::io::ErrorKind::AlreadyExists`] if there is another header. It changes by [`Batch::header`] only.
-/// - There is no anchor and no note of a rewrite: both read as `None`, and writing them does nothing.
-/// - Nothing is set aside: `set_aside` fails with [`StorageError::Unavailable`].
-/// - `create_generation` takes a lease on the generation, and replaces one that a dead host left: one that the header does not
-///   name and whose lease is over.
-/// - A generation is open at any number of hosts at once.
-/// - Every method may return [`StorageError::Unavailable`].
+/// The place of one store. A value of this type holds the store's lock, unless the place is [shared](SharedStorage).
 pub trait Storage: Send + Sync {
-    /// Whether several hosts may use the store at once; see the documentation of the trait.
-    fn is_shared(&self) -> bool {
-        false
-    }
-
-    /// Returns how many calls to a shared place this program can make at once, of which an open transaction is one.
-    fn most_connections(&self) -> usize {
-        usize::MAX
-    }
-
-    /// Extends the lease of this value of `Storage` on a generation that it creates, by
-    /// [`limits::LEASE`] from now on, by the clock of the server. The default is for places that are not shared.
-    ///
-    /// # Errors
-    /// [`StorageError::Missing`] if the lease was over and another host removed or replaced the generation: what was written
-    /// is lost.
-    fn renew_lease(&self, _generation: u64) -> Result<(), StorageError> {
-        Ok(())
-    }
-
-    /// Removes the generations of a shared place that its header does not name and whose lease is over or was taken by this
-    /// value of `Storage`, in steps if they are large. Without a header it removes nothing. The default does nothing.
-    fn remove_leftovers(&self) -> Result<(), StorageError> {
-        Ok(())
-    }
-
-    /// Returns the newest records of a generation, if opening this value has read them along with the header, and forgets
-    /// them. They may be out of date by now. `known` for such a delta is [`Known::nothing`].
-    fn take_prefetched(&self, _generation: u64) -> Option<Delta> {
+    /// Returns what the place can besides, if several hosts may use the store at once.
+    fn shared(&self) -> Option<&dyn SharedStorage> {
         None
     }
 

@@ -1,8 +1,103 @@
 //! What a store that several hosts use at once needs besides.
 
-use crate::Address;
+use crate::{Address, Batch, Engine, Storage, StorageError};
 
-/// A new header for the store, as part of a [`Batch`](crate::Batch) of a shared engine.
+/// A generation that several hosts may have open at once.
+///
+/// Another host may change it at any time, so [`StorageError::Conflict`] is normal. [`apply`](Engine::apply) and
+/// [`commit`](Self::commit) are durable when they return, and [`sync`](Engine::sync) does nothing. A failed call poisons nothing:
+/// the next one reconnects.
+pub trait SharedEngine: Engine {
+    /// Applies the whole batch or nothing. [`apply`](Engine::apply) is a commit of revision 0, without trail and header.
+    fn commit(&self, batch: &SharedBatch) -> Result<(), StorageError>;
+
+    /// Returns what has changed since a session saw the generation, in one round trip and as one snapshot.
+    ///
+    /// # Errors
+    /// [`StorageError::Unavailable`]. Never [`StorageError::Unknown`]: it changes nothing, so the engine retries on a fresh
+    /// connection, once.
+    fn pull(&self, known: &Known<'_>, limit: Limit) -> Result<Pull, StorageError>;
+
+    /// Returns the trails of roots of the store, in the order of their commit numbers: the last one whose number is not above
+    /// `since`, and those after it that are not above `until`.
+    ///
+    /// # Errors
+    /// As [`pull`](Self::pull).
+    fn trails(&self, since: u64, until: u64) -> Result<Vec<Vec<u8>>, StorageError>;
+
+    /// Begins a transaction. What it returns is the generation as the transaction sees it; see [`Access`]. Only `get_many`,
+    /// `scan`, `pull`, `trails` and, with [`Access::Locked`], one `apply` or `commit` work on it. That call ends the transaction,
+    /// also if it is refused. `discard`, `close` and dropping roll back what was not applied.
+    ///
+    /// # Errors
+    /// [`StorageError::Unavailable`], also in a transaction, which is the default.
+    fn begin(
+        &self,
+        _access: Access,
+        _root: &Address,
+    ) -> Result<Box<dyn SharedEngine>, StorageError> {
+        Err(StorageError::Unavailable("a transaction begins no other".into()))
+    }
+}
+
+/// An atomic change to a shared generation, and to the header of its store.
+#[derive(Clone, Default)]
+pub struct SharedBatch {
+    /// The changed records. A local engine takes these alone.
+    pub records: Batch,
+    /// The number of the commit. The engine keeps it with each record that is written, for [`pull`](SharedEngine::pull).
+    pub revision: u64,
+    /// How the root follows earlier ones: [`limits::TRAIL_BYTES`](crate::limits::TRAIL_BYTES) bytes, in the clear, for
+    /// [`trails`](SharedEngine::trails). Only in a commit that makes a root the newest of the store.
+    pub trail: Option<Vec<u8>>,
+    /// The header to put in the place of the store's header in the same step.
+    pub header: Option<HeaderChange>,
+}
+
+impl From<Batch> for SharedBatch {
+    fn from(records: Batch) -> Self {
+        Self { records, ..Self::default() }
+    }
+}
+
+/// The place of a store that several hosts use at once, each with a value of this type. Then the methods of [`Storage`] differ
+/// as follows.
+///
+/// - There is one header. It is copy A; copy B does not exist, and writing it does nothing. `write_header` creates the header,
+///   which names the generation that this value created last, and whose lease then ends. It fails with
+///   [`std::io::ErrorKind::AlreadyExists`] if there is another header. It changes by [`SharedBatch::header`] only.
+/// - There is no anchor and no note of a rewrite: both read as `None`, and writing them does nothing.
+/// - Nothing is set aside: `set_aside` fails with [`StorageError::Unavailable`].
+/// - `create_generation` takes a lease on the generation, and replaces one that a dead host left: one that the header does not
+///   name and whose lease is over.
+/// - Engines are [`SharedEngine`]s. A generation is open at any number of hosts at once.
+/// - Every method may return [`StorageError::Unavailable`].
+pub trait SharedStorage: Storage {
+    /// Returns how many calls this program can make at once, of which an open transaction is one. The default has no bound.
+    fn most_connections(&self) -> usize {
+        usize::MAX
+    }
+
+    /// Extends the lease of this value on a generation that it creates, by [`limits::LEASE`](crate::limits::LEASE) from now on,
+    /// by the clock of the server.
+    ///
+    /// # Errors
+    /// [`StorageError::Missing`] if the lease was over and another host removed or replaced the generation: what was written
+    /// is lost.
+    fn renew_lease(&self, generation: u64) -> Result<(), StorageError>;
+
+    /// Removes the generations that the header does not name and whose lease is over or was taken by this value, in steps if
+    /// they are large. Without a header it removes nothing.
+    fn remove_leftovers(&self) -> Result<(), StorageError>;
+
+    /// Returns the newest records of a generation, if opening this value has read them along with the header, and forgets
+    /// them. They may be out of date by now. `known` for such a delta is [`Known::nothing`]. The default has read none.
+    fn take_prefetched(&self, _generation: u64) -> Option<Delta> {
+        None
+    }
+}
+
+/// A new header for the store, as part of a [`SharedBatch`].
 ///
 /// The header and the records of the batch change together, or neither does. The engine refuses the whole batch with
 /// [`StorageError::Conflict`](crate::StorageError::Conflict) if the store has another header than `expect`.
@@ -43,7 +138,7 @@ impl Known<'_> {
     }
 }
 
-/// Bounds of one [`pull`](crate::Engine::pull). The root does not count.
+/// Bounds of one [`pull`](SharedEngine::pull). The root does not count.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
     /// The most records.
@@ -77,7 +172,7 @@ pub struct Delta {
     pub is_complete: bool,
 }
 
-/// The kinds of transaction that [`begin`](crate::Engine::begin) offers.
+/// The kinds of transaction that [`begin`](SharedEngine::begin) offers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
     /// All reads see one state, which is at least as new as every change that was acknowledged before the transaction began.

@@ -7,7 +7,7 @@ use super::random::Random;
 use inmost_engines::memory::shared::{SharedHost, SharedMemory};
 use inmost_storage::{
     Access, Address, BareFiles, Batch, Delta, Engine, EngineKind, HeaderCopy, Known, Limit, Pull,
-    Storage, StorageError,
+    SharedBatch, SharedEngine, SharedStorage, Storage, StorageError,
 };
 
 /// What the server lies about.
@@ -112,16 +112,8 @@ impl LyingStorage {
 }
 
 impl Storage for LyingStorage {
-    fn is_shared(&self) -> bool {
-        true
-    }
-
-    fn renew_lease(&self, generation: u64) -> Result<(), StorageError> {
-        self.0.host().renew_lease(generation)
-    }
-
-    fn remove_leftovers(&self) -> Result<(), StorageError> {
-        self.0.host().remove_leftovers()
+    fn shared(&self) -> Option<&dyn SharedStorage> {
+        Some(self)
     }
 
     fn read_header(&self, copy: HeaderCopy) -> Result<Option<Vec<u8>>, StorageError> {
@@ -169,22 +161,33 @@ impl Storage for LyingStorage {
     }
 }
 
+impl SharedStorage for LyingStorage {
+    fn renew_lease(&self, generation: u64) -> Result<(), StorageError> {
+        self.0.host().renew_lease(generation)
+    }
+
+    fn remove_leftovers(&self) -> Result<(), StorageError> {
+        self.0.host().remove_leftovers()
+    }
+}
+
 /// A generation, or a transaction on it.
 struct LyingEngine {
     liar: Arc<Liar>,
     number: u64,
-    transaction: Option<Box<dyn Engine>>,
+    transaction: Option<Box<dyn SharedEngine>>,
 }
 
 impl LyingEngine {
     fn ask<T>(
         &self,
-        work: impl FnOnce(&dyn Engine) -> Result<T, StorageError>,
+        work: impl FnOnce(&dyn SharedEngine) -> Result<T, StorageError>,
     ) -> Result<T, StorageError> {
-        match &self.transaction {
-            Some(transaction) => work(&**transaction),
-            None => work(&*self.liar.host().open_generation(self.number, EngineKind::Memory)?),
+        if let Some(transaction) = &self.transaction {
+            return work(&**transaction);
         }
+        let engine = self.liar.host().open_generation(self.number, EngineKind::Memory)?;
+        work(engine.shared().unwrap())
     }
 }
 
@@ -215,20 +218,36 @@ impl Engine for LyingEngine {
     }
 
     fn apply(&self, batch: &Batch) -> Result<(), StorageError> {
-        if self.liar.tells(Lie::Applied) {
-            return Ok(());
-        }
-        let applied = self.ask(|engine| engine.apply(batch));
-        let refuses = self.liar.tells(Lie::Refused) || self.liar.tells(Lie::RefusedUnchanged);
-        if refuses { Err(StorageError::Conflict) } else { applied }
+        self.commit(&batch.clone().into())
     }
 
     fn sync(&self) -> Result<(), StorageError> {
         Ok(())
     }
 
-    fn is_shared(&self) -> bool {
-        true
+    fn shared(&self) -> Option<&dyn SharedEngine> {
+        Some(self)
+    }
+
+    fn size(&self) -> Result<u64, StorageError> {
+        self.ask(|engine| engine.size())
+    }
+
+    fn close(self: Box<Self>) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    fn discard(self: Box<Self>) {}
+}
+
+impl SharedEngine for LyingEngine {
+    fn commit(&self, batch: &SharedBatch) -> Result<(), StorageError> {
+        if self.liar.tells(Lie::Applied) {
+            return Ok(());
+        }
+        let applied = self.ask(|engine| engine.commit(batch));
+        let refuses = self.liar.tells(Lie::Refused) || self.liar.tells(Lie::RefusedUnchanged);
+        if refuses { Err(StorageError::Conflict) } else { applied }
     }
 
     fn pull(&self, known: &Known<'_>, limit: Limit) -> Result<Pull, StorageError> {
@@ -272,18 +291,8 @@ impl Engine for LyingEngine {
         Ok(trails)
     }
 
-    fn begin(&self, access: Access, root: &Address) -> Result<Box<dyn Engine>, StorageError> {
+    fn begin(&self, access: Access, root: &Address) -> Result<Box<dyn SharedEngine>, StorageError> {
         let transaction = Some(self.ask(|engine| engine.begin(access, root))?);
         Ok(Box::new(Self { liar: Arc::clone(&self.liar), number: self.number, transaction }))
     }
-
-    fn size(&self) -> Result<u64, StorageError> {
-        self.ask(|engine| engine.size())
-    }
-
-    fn close(self: Box<Self>) -> Result<(), StorageError> {
-        Ok(())
-    }
-
-    fn discard(self: Box<Self>) {}
 }

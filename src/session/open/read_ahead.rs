@@ -223,7 +223,7 @@ impl<'a> ReadAhead<'a> {
 
 impl NodeSource for ReadAhead<'_> {
     fn load(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError> {
-        if !self.engine.is_shared() {
+        if self.engine.shared().is_none() {
             return self.load_alone(id, tag);
         }
         let mut ahead = self.ahead.borrow_mut();

@@ -7,7 +7,9 @@ use inmost_format::header::{Header, HeaderError, NextHeader};
 use inmost_format::record::node::{Root, Trail};
 use inmost_format::record::{Flaw, Kind, Node, RecordId, Sealer, Tag, sealed};
 use inmost_storage::limits::{PULL_BYTES, PULL_RECORDS, TRAIL_REACH};
-use inmost_storage::{Address, Delta, Engine, HeaderCopy, Known, Limit, Pull, StorageError};
+use inmost_storage::{
+    Address, Delta, Engine, HeaderCopy, Known, Limit, Pull, SharedEngine, StorageError,
+};
 
 /// The newest state that a session had seen when it began to pull.
 pub(in crate::session) struct Seen {
@@ -32,10 +34,15 @@ impl Open {
             root_value: Some(&self.root_value),
             revision: self.root.commit,
         };
-        match self.engine.pull(&known, LIMIT)? {
+        match self.shared_engine()?.pull(&known, LIMIT)? {
             Pull::Unchanged => Ok(None),
             Pull::Changed(delta) => Ok(Some(delta)),
         }
+    }
+
+    /// The engine, as one that other hosts use too.
+    pub(super) fn shared_engine(&self) -> Result<&dyn SharedEngine, StorageError> {
+        shared(&*self.engine)
     }
 
     pub(in crate::session) fn root_address(&self) -> Address {
@@ -185,12 +192,16 @@ impl Open {
     }
 }
 
+fn shared(engine: &dyn Engine) -> Result<&dyn SharedEngine, StorageError> {
+    engine.shared().ok_or_else(|| StorageError::Unavailable("the store has one host".into()))
+}
+
 /// The newest records of a generation; `None` if the engine claims that nothing is new, which cannot be.
 pub(in crate::session) fn pull_all(
     engine: &dyn Engine,
     root: Address,
 ) -> Result<Option<Delta>, StoreError> {
-    match engine.pull(&Known::nothing(root), LIMIT)? {
+    match shared(engine)?.pull(&Known::nothing(root), LIMIT)? {
         Pull::Unchanged => Ok(None),
         Pull::Changed(delta) => Ok(Some(delta)),
     }
@@ -238,7 +249,7 @@ pub(super) fn kept_trails(
     since: u64,
     until: u64,
 ) -> Result<Vec<Trail>, StorageError> {
-    let kept = engine.trails(since, until)?;
+    let kept = shared(engine)?.trails(since, until)?;
     Ok(kept.iter().filter_map(|bytes| Trail::from_bytes(bytes)).collect())
 }
 

@@ -28,7 +28,7 @@ impl Session {
         loop {
             let again = {
                 let state = read(&self.shared.state);
-                state.open().map_err(unknown)?.engine().apply(&group.batch)
+                state.open().map_err(unknown)?.shared_engine()?.commit(&group.batch)
             };
             match again {
                 Ok(()) => return Ok(self.install(group, version)),

@@ -127,7 +127,7 @@ impl Session {
             }
             Err(error) => return Err(error),
         };
-        let applied = read(&self.shared.state).open()?.engine().apply(&sealed.batch);
+        let applied = read(&self.shared.state).open()?.shared_engine()?.commit(&sealed.batch);
         match applied {
             Ok(()) => Ok(self.install(sealed, version)),
             Err(StorageError::Conflict) => self.look_again(&sealed, version),

@@ -18,7 +18,7 @@ use crate::session::transaction::overlay::Overlay;
 use inmost_format::header::{NextHeader, Unlocked};
 use inmost_format::record::node::Root;
 use inmost_storage::{
-    Access, Batch, Engine, HeaderChange, HeaderCopy, LEASE_LOST, Storage, StorageError,
+    Access, Batch, Engine, HeaderChange, HeaderCopy, LEASE_LOST, SharedBatch, Storage, StorageError,
 };
 
 /// A generation that is written and that no header names yet.
@@ -85,7 +85,7 @@ impl Exclusive<'_> {
             let mut state = write(&session.shared.state);
             let (new, batch, applied) = {
                 let open = state.open_mut()?;
-                let is_locked = attempt >= OPTIMISTIC && open.storage().most_connections() > 1;
+                let is_locked = attempt >= OPTIMISTIC && can_lock(open.storage());
                 let mut within = if is_locked {
                     Within::begin(open, Access::Locked)?
                 } else {
@@ -112,11 +112,11 @@ impl Exclusive<'_> {
                 };
                 let batch = switching(&within, &new)?;
                 renew_lease(within.storage(), new.next.generation)?;
-                let applied = is_locked.then(|| within.engine().apply(&batch));
+                let applied = is_locked.then(|| commit(&within, &batch));
                 (new, batch, applied)
             };
             let open = state.open_mut()?;
-            let applied = applied.unwrap_or_else(|| open.engine().apply(&batch));
+            let applied = applied.unwrap_or_else(|| commit(open, &batch));
             let is_switched = match applied {
                 Ok(()) => true,
                 Err(StorageError::Conflict) => false,
@@ -145,7 +145,7 @@ impl Exclusive<'_> {
             drop(state);
             return old.map_or(Ok(()), |old| remove_old(&*storage, old, retry));
         }
-        let can_lock = read(&session.shared.state).open()?.storage().most_connections() > 1;
+        let can_lock = can_lock(read(&session.shared.state).open()?.storage());
         Err(StoreError::Unavailable(if can_lock { MOVING } else { CHANGING }.to_owned()))
     }
 }
@@ -163,14 +163,22 @@ fn remove_old(storage: &dyn Storage, old: u64, mut retry: Retry) -> Result<(), S
     }
 }
 
+fn commit(open: &Open, batch: &SharedBatch) -> Result<(), StorageError> {
+    open.shared_engine()?.commit(batch)
+}
+
+/// Whether a transaction leaves a connection for a rewrite.
+fn can_lock(storage: &dyn Storage) -> bool {
+    storage.shared().is_some_and(|it| it.most_connections() > 1)
+}
+
 /// The batch that ends a generation: without its root no host can commit to it any more.
-fn switching(open: &Open, new: &NewGeneration) -> Result<Batch, StoreError> {
+fn switching(open: &Open, new: &NewGeneration) -> Result<SharedBatch, StoreError> {
     let header = open.keys().ok_or(StoreError::InMemory)?.header();
     let root = open.root_address();
-    Ok(Batch {
-        expect: Some((root, Some(open.root_value.clone()))),
-        puts: Vec::new(),
-        deletes: vec![root],
+    let expect = Some((root, Some(open.root_value.clone())));
+    Ok(SharedBatch {
+        records: Batch { expect, puts: Vec::new(), deletes: vec![root] },
         header: Some(HeaderChange {
             expect: header.bytes().to_vec(),
             next: new.next.header().to_vec(),
@@ -184,10 +192,10 @@ fn switching(open: &Open, new: &NewGeneration) -> Result<Batch, StoreError> {
 
 /// Whether the store has switched, after the reply was lost. The old root never comes back, so once the batch is refused,
 /// the header tells, unless yet another one is there.
-fn find_out(open: &Open, batch: &Batch) -> Result<bool, StoreError> {
+fn find_out(open: &Open, batch: &SharedBatch) -> Result<bool, StoreError> {
     let mut retry = Retry::new(open);
     loop {
-        let found = match open.engine().apply(batch) {
+        let found = match commit(open, batch) {
             Ok(()) => return Ok(true),
             Err(StorageError::Conflict) => open.storage().read_header(HeaderCopy::A),
             Err(error) => Err(error),
@@ -225,7 +233,7 @@ fn is_mismatch(error: &StoreError) -> bool {
 /// # Errors
 /// [`StoreError::Unavailable`] if another host removed the generation.
 pub(crate) fn renew_lease(storage: &dyn Storage, generation: u64) -> Result<(), StoreError> {
-    storage.renew_lease(generation).map_err(|error| match error {
+    storage.shared().map_or(Ok(()), |it| it.renew_lease(generation)).map_err(|error| match error {
         StorageError::Missing => StoreError::Unavailable(LEASE_LOST.to_owned()),
         error => error.into(),
     })

@@ -24,7 +24,7 @@ pub(super) struct Within<'a> {
 
 impl<'a> Within<'a> {
     pub(super) fn begin(open: &'a mut Open, access: Access) -> Result<Self, StoreError> {
-        let view = open.engine.begin(access, &open.root_address())?;
+        let view = open.shared_engine()?.begin(access, &open.root_address())?;
         let outside = Some(std::mem::replace(&mut open.engine, view));
         Ok(Self { open, outside })
     }
@@ -109,7 +109,7 @@ impl Session {
             }
             let sealed = within.seal(group)?;
             let version = within.version();
-            match within.engine.apply(&sealed.batch) {
+            match within.shared_engine().and_then(|engine| engine.commit(&sealed.batch)) {
                 Ok(()) => {
                     within.take_over(sealed);
                     within.remember();

@@ -14,7 +14,7 @@ use crate::session::open::generation::{open_records, sealer};
 use crate::session::vault::{Vault, VaultOptions, occupied};
 use inmost_format::header::{Credential, Unlocked};
 use inmost_format::record::{Flaw, Kind, RecordId, Tag};
-use inmost_storage::{Delta, EngineKind, HeaderCopy, Storage};
+use inmost_storage::{Delta, EngineKind, HeaderCopy, SharedStorage, Storage};
 
 impl VaultOptions {
     /// Creates a store in a shared place that has none, and unlocks it. Of several hosts that do this at once, one succeeds.
@@ -123,7 +123,7 @@ impl Vault {
             open.keep_anchor(anchor);
         }
         // Only a rewrite whose host is gone leaves any, and the next rewrite or unlock can remove it as well.
-        let _ = open.storage().remove_leftovers();
+        let _ = open.storage().shared().map(SharedStorage::remove_leftovers);
         let session = Session::with(open, &options.session)?;
         session.settle(unsettled.header.then(|| header.id()), unsettled.skip)?;
         Ok(session)
@@ -144,7 +144,7 @@ impl Vault {
 /// The newest records of the generation that the header names.
 fn newest(storage: &dyn Storage, keys: Unlocked) -> Result<(Unlocked, Delta), StoreError> {
     let header = keys.header();
-    let mut delta = storage.take_prefetched(header.generation());
+    let mut delta = storage.shared().and_then(|it| it.take_prefetched(header.generation()));
     if delta.is_none() {
         let engine = open_records(storage, header)?;
         delta = pull_all(&*engine, sealer(&keys).address(RecordId::ROOT))?;

@@ -9,11 +9,11 @@ use inmost_format::record::{
     ByRecord, Flaw, Kind, Node, RecordError, RecordId, Sealed, Sealer, Tag, sealed,
 };
 use inmost_storage::limits::TRAIL_STEP;
-use inmost_storage::{Address, Batch, StorageError};
+use inmost_storage::{Address, Batch, SharedBatch, StorageError};
 
 /// A sealed group, ready for the engine.
 pub(crate) struct SealedGroup {
-    pub(crate) batch: Batch,
+    pub(crate) batch: SharedBatch,
     nodes: Vec<Done>,
     removed: Vec<RecordId>,
     pub(crate) root: Root,
@@ -57,14 +57,13 @@ impl Open {
         let root_value = sealed.value.clone();
         let root_address = sealed.address;
         puts.push((sealed.address, sealed.value));
-        let batch = Batch {
-            trail: self.kept_trail(&root),
+        let records = Batch {
             expect: Some((root_address, Some(self.root_value.clone()))),
             puts,
             deletes: removed.iter().map(|id| self.sealer.address(*id)).collect(),
-            header,
-            revision: root.commit,
         };
+        let (revision, trail) = (root.commit, self.kept_trail(&root));
+        let batch = SharedBatch { records, revision, trail, header };
         Ok(SealedGroup { batch, nodes: done, removed, root, root_value })
     }
 
@@ -78,14 +77,15 @@ impl Open {
     /// overlap.
     pub(crate) fn kept_trail(&self, root: &Root) -> Option<Vec<u8>> {
         let group = |commit: u64| commit / TRAIL_STEP;
-        let is_kept = self.engine.is_shared() && group(root.commit) != group(self.root.commit);
+        let is_kept =
+            self.engine.shared().is_some() && group(root.commit) != group(self.root.commit);
         is_kept.then(|| root.trail.to_bytes())
     }
 
     /// Applies a sealed group. Readers see it from here on. Returns the group, unsealed, if the disk has no room for it: then
     /// nothing has changed.
     pub(crate) fn apply(&mut self, group: SealedGroup) -> Result<Option<Overlay>, StoreError> {
-        match self.engine.apply(&group.batch) {
+        match self.engine.apply(&group.batch.records) {
             Err(StorageError::Full) => return Ok(Some(group.unsealed())),
             applied => applied?,
         }
@@ -129,7 +129,7 @@ impl SealedGroup {
 
     /// The tag of the root that it follows.
     pub(crate) fn expected_tag(&self) -> Option<Tag> {
-        let (_, value) = self.batch.expect.as_ref()?;
+        let (_, value) = self.batch.records.expect.as_ref()?;
         sealed::tag_of(value.as_ref()?)
     }
 
@@ -160,7 +160,7 @@ struct Done {
 }
 
 /// The first batch of a new generation: a root, an empty tree and an empty system folder.
-pub(crate) fn first_batch(sealer: &Sealer, root: Root) -> Result<Batch, StoreError> {
+pub(crate) fn first_batch(sealer: &Sealer, root: Root) -> Result<SharedBatch, StoreError> {
     let empty = Folder { next_index: 0, totals: Totals::default(), body: Body::empty() };
     let dirty = [root.tree.id, root.system.id]
         .into_iter()
@@ -172,7 +172,8 @@ pub(crate) fn first_batch(sealer: &Sealer, root: Root) -> Result<Batch, StoreErr
     let mut puts = work.puts;
     puts.push((top.address, top.value));
     let expect = Some((top.address, None));
-    Ok(Batch { expect, puts, revision, ..Batch::default() })
+    let records = Batch { expect, puts, ..Batch::default() };
+    Ok(SharedBatch { records, revision, ..SharedBatch::default() })
 }
 
 struct Sealing<'a> {

@@ -82,7 +82,7 @@ pub(super) fn piece(
 /// which is after they are in the journal: then no unlock would succeed until a repair, for records that nobody needs. They stay
 /// until a rewrite.
 pub(super) fn removable(open: &Open, mut changes: Overlay) -> Result<Overlay, RecordError> {
-    if open.engine().is_shared() {
+    if open.engine().shared().is_some() {
         // A server reads and removes rows alike, and each question would be a round trip.
         return Ok(changes);
     }

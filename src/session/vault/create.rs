@@ -60,10 +60,13 @@ pub(crate) fn begin(
     history.set(&mut root);
     expiry.set(&mut root);
     let mut batch = sealing::first_batch(sealer, root.clone())?;
-    engine.apply(&batch)?;
+    match engine.shared() {
+        Some(engine) => engine.commit(&batch)?,
+        None => engine.apply(&batch.records)?,
+    }
     engine.sync()?;
     // The root is the last record of every batch.
-    Ok((root, batch.puts.pop().map(|(_, value)| value).unwrap_or_default()))
+    Ok((root, batch.records.puts.pop().map(|(_, value)| value).unwrap_or_default()))
 }
 
 /// The number of a store's first commit.

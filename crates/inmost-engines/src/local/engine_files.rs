@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use inmost_storage::{Engine, EngineKind, StorageError};
+use inmost_storage::{EngineKind, StorageError};
 
-use crate::expected::Expected;
+use crate::local_engine::{Expected, LocalEngine};
 #[cfg(feature = "redb")]
 use crate::redb::RedbEngine;
 use crate::sled::SledEngine;
@@ -13,7 +13,7 @@ use crate::sled::SledEngine;
 pub(super) fn create_engine(
     folder: &Path,
     engine: EngineKind,
-) -> Result<Box<dyn Engine>, StorageError> {
+) -> Result<Box<dyn LocalEngine>, StorageError> {
     Ok(match engine {
         EngineKind::Sled => Box::new(SledEngine::create(folder)?),
         #[cfg(feature = "redb")]
@@ -27,7 +27,7 @@ pub(super) fn open_engine(
     folder: &Path,
     engine: EngineKind,
     expected: &Expected<'_>,
-) -> Result<Box<dyn Engine>, StorageError> {
+) -> Result<Box<dyn LocalEngine>, StorageError> {
     Ok(match engine {
         EngineKind::Sled => Box::new(SledEngine::open(folder, expected)?),
         #[cfg(feature = "redb")]
@@ -41,7 +41,7 @@ pub(super) fn open_in_no_room(
     folder: &Path,
     engine: EngineKind,
     expected: &Expected<'_>,
-) -> Result<Box<dyn Engine>, StorageError> {
+) -> Result<Box<dyn LocalEngine>, StorageError> {
     match engine {
         EngineKind::Sled => Ok(Box::new(SledEngine::open_without_snapshots(folder, expected)?)),
         _ => Err(StorageError::Full),

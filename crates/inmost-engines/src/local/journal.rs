@@ -51,8 +51,8 @@ use self::pace::Pace;
 use self::slots::Slots;
 use self::writer::Writer;
 pub(super) use self::{medium::NAME, written::written};
-use crate::expected::Expected;
 use crate::local::ballast::Ballast;
+use crate::local_engine::{Expected, LocalEngine};
 use crate::poison::Poison;
 
 /// An engine with a journal in front.
@@ -64,7 +64,7 @@ pub(crate) struct JournaledEngine {
 /// Opens the engine behind the journal, and opens it again later. Verifies its files first, and writes nothing if they are
 /// damaged.
 pub(crate) type OpenEngine =
-    Box<dyn Fn(&Expected<'_>) -> Result<Box<dyn Engine>, StorageError> + Send + Sync>;
+    Box<dyn Fn(&Expected<'_>) -> Result<Box<dyn LocalEngine>, StorageError> + Send + Sync>;
 
 /// Sizes and times of a journal.
 #[derive(Clone, Copy)]
@@ -89,7 +89,7 @@ struct Shared {
     checkpointer: Mutex<Checkpointer>,
     layers: RwLock<Layers>,
     /// `None` after it was closed, or could not be opened again.
-    engine: RwLock<Option<Box<dyn Engine>>>,
+    engine: RwLock<Option<Box<dyn LocalEngine>>>,
     id: JournalId,
     medium: Box<dyn Medium>,
     half_blocks: u32,
@@ -138,17 +138,6 @@ impl Engine for JournaledEngine {
     fn sync(&self) -> Result<(), StorageError> {
         if self.explained(Shared::sync)? {
             self.pace.committed(&self.shared);
-        }
-        Ok(())
-    }
-
-    fn fill(&self, records: Vec<(Address, Vec<u8>)>) -> Result<(), StorageError> {
-        if self.explained(|shared| Ok(lock(&shared.writer).filling))? {
-            return self.explained(|shared| shared.fill(records));
-        }
-        for batch in Batch::pieces(records) {
-            self.apply(&batch)?;
-            self.sync()?;
         }
         Ok(())
     }
@@ -221,7 +210,7 @@ impl Shared {
         }
         self.poison.check()?;
         if writer.filling {
-            return self.changed(self.with_engine(|engine| engine.apply(batch)));
+            return self.changed(self.fill(&mut writer, batch));
         }
         writer.root = batch.expect.as_ref().map(|(root, _)| *root).or(writer.root);
         layout::add(&mut write(&self.layers).pending, batch);
@@ -246,11 +235,20 @@ impl Shared {
         if writer.filling { Ok(()) } else { self.admit(writer, batch) }
     }
 
-    /// Fills a new generation.
-    fn fill(&self, records: Vec<(Address, Vec<u8>)>) -> Result<(), StorageError> {
-        let _writer = lock(&self.writer);
-        self.poison.check()?;
-        self.changed(self.with_engine(|engine| engine.fill(records)))
+    /// Applies a batch to a new generation.
+    fn fill(&self, writer: &mut Writer, batch: &Batch) -> Result<(), StorageError> {
+        let (first, last) = (batch.puts.first(), batch.puts.last());
+        let is_in_order = batch.expect.is_none()
+            && batch.deletes.is_empty()
+            && first.is_none_or(|(first, _)| *first > writer.filled)
+            && batch.puts.is_sorted_by(|(one, _), (next, _)| one < next);
+        if is_in_order {
+            writer.filled = last.map_or(writer.filled, |(last, _)| *last);
+            return self.with_engine(|engine| engine.fill(&batch.puts));
+        }
+        // What follows may be in any order too.
+        writer.filled = Address([0xFF; 32]);
+        self.with_engine(|engine| engine.apply(batch))
     }
 
     /// Returns whether there was anything to make durable.
@@ -299,7 +297,7 @@ impl Shared {
     /// after that either. Then it is opened again here.
     fn read_engine<T>(
         &self,
-        call: impl Fn(&dyn Engine) -> Result<T, StorageError>,
+        call: impl Fn(&dyn LocalEngine) -> Result<T, StorageError>,
     ) -> Result<T, StorageError> {
         match self.with_engine(&call) {
             Err(StorageError::Poisoned) => {
@@ -324,7 +322,7 @@ impl Shared {
 
     fn with_engine<T>(
         &self,
-        call: impl FnOnce(&dyn Engine) -> Result<T, StorageError>,
+        call: impl FnOnce(&dyn LocalEngine) -> Result<T, StorageError>,
     ) -> Result<T, StorageError> {
         read(&self.engine).as_deref().map_or(Err(StorageError::Poisoned), call)
     }

@@ -4,10 +4,12 @@ use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::{Generation, locked, records_size};
+#[cfg(any(test, feature = "testing"))]
+use crate::local_engine::LocalEngine;
 use inmost_storage::{Address, Batch, Engine, StorageError};
 
 /// One open generation in memory.
-pub(super) struct MemoryEngine {
+pub(crate) struct MemoryEngine {
     generation: Arc<Mutex<Generation>>,
     ticket: u64,
 }
@@ -68,10 +70,6 @@ impl Engine for MemoryEngine {
         Ok(())
     }
 
-    fn apply_loosely(&self, batch: &Batch) -> Result<bool, StorageError> {
-        self.apply(batch).map(|()| false)
-    }
-
     fn size(&self) -> Result<u64, StorageError> {
         Ok(records_size(&*self.generation()?))
     }
@@ -81,6 +79,14 @@ impl Engine for MemoryEngine {
     }
 
     fn discard(self: Box<Self>) {}
+}
+
+/// For tests of the journal in front of it.
+#[cfg(any(test, feature = "testing"))]
+impl LocalEngine for MemoryEngine {
+    fn apply_loosely(&self, batch: &Batch) -> Result<bool, StorageError> {
+        self.apply(batch).map(|()| false)
+    }
 }
 
 impl Drop for MemoryEngine {

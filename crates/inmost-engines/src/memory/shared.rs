@@ -13,14 +13,16 @@ use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-use self::engine::SharedEngine;
+use self::engine::HostEngine;
 use self::link::Link;
 pub use self::network::{Network, Operation, Sound, Verdict};
 use self::vault::{Delayed, Lease};
 pub use self::vault::{Generation, Rows, Vault};
 use super::{check_kind, length, locked};
 use inmost_storage::limits::{self, LEASE};
-use inmost_storage::{Address, BareFiles, Engine, EngineKind, HeaderCopy, Storage, StorageError};
+use inmost_storage::{
+    Address, BareFiles, Engine, EngineKind, HeaderCopy, SharedStorage, Storage, StorageError,
+};
 
 use super::bare::BareValues;
 
@@ -106,42 +108,13 @@ pub struct SharedHost(Arc<Link>);
 
 impl SharedHost {
     fn engine(&self, number: u64) -> Box<dyn Engine> {
-        Box::new(SharedEngine::new(&self.0, number))
+        Box::new(HostEngine::new(&self.0, number))
     }
 }
 
 impl Storage for SharedHost {
-    fn is_shared(&self) -> bool {
-        true
-    }
-
-    fn most_connections(&self) -> usize {
-        self.0.network.most_connections()
-    }
-
-    fn renew_lease(&self, number: u64) -> Result<(), StorageError> {
-        let mut vault = self.0.ask(Operation::Lease)?;
-        let until = vault.now.saturating_add(LEASE);
-        let generation = vault.generations.get_mut(&number).ok_or(StorageError::Missing)?;
-        match &mut generation.lease {
-            Some(lease) if lease.host == self.0.number => lease.until = until,
-            _ => return Err(StorageError::Missing),
-        }
-        Ok(())
-    }
-
-    fn remove_leftovers(&self) -> Result<(), StorageError> {
-        let mut vault = self.0.ask(Operation::Remove)?;
-        if vault.header.is_none() {
-            return Ok(());
-        }
-        let numbers: Vec<u64> = vault.generations.keys().copied().collect();
-        for number in numbers {
-            if vault.is_leftover(number, self.0.number) {
-                vault.generations.remove(&number);
-            }
-        }
-        Ok(())
+    fn shared(&self) -> Option<&dyn SharedStorage> {
+        Some(self)
     }
 
     fn read_header(&self, copy: HeaderCopy) -> Result<Option<Vec<u8>>, StorageError> {
@@ -237,6 +210,37 @@ impl Storage for SharedHost {
         let vault = self.0.ask(Operation::Header)?;
         let header = vault.header.as_ref().map_or(0, |bytes| length(bytes));
         Ok(header + vault.generations.values().map(|it| rows_size(&it.rows)).sum::<u64>())
+    }
+}
+
+impl SharedStorage for SharedHost {
+    fn most_connections(&self) -> usize {
+        self.0.network.most_connections()
+    }
+
+    fn renew_lease(&self, number: u64) -> Result<(), StorageError> {
+        let mut vault = self.0.ask(Operation::Lease)?;
+        let until = vault.now.saturating_add(LEASE);
+        let generation = vault.generations.get_mut(&number).ok_or(StorageError::Missing)?;
+        match &mut generation.lease {
+            Some(lease) if lease.host == self.0.number => lease.until = until,
+            _ => return Err(StorageError::Missing),
+        }
+        Ok(())
+    }
+
+    fn remove_leftovers(&self) -> Result<(), StorageError> {
+        let mut vault = self.0.ask(Operation::Remove)?;
+        if vault.header.is_none() {
+            return Ok(());
+        }
+        let numbers: Vec<u64> = vault.generations.keys().copied().collect();
+        for number in numbers {
+            if vault.is_leftover(number, self.0.number) {
+                vault.generations.remove(&number);
+            }
+        }
+        Ok(())
     }
 }
 

@@ -1,6 +1,8 @@
 //! One generation of a vault as an engine that several hosts share.
 
-use inmost_storage::{Access, Address, Batch, Engine, Known, Limit, Pull, StorageError};
+use inmost_storage::{
+    Access, Address, Batch, Engine, Known, Limit, Pull, SharedBatch, SharedEngine, StorageError,
+};
 
 use super::failure::Failure;
 use super::generation::Generation;
@@ -30,12 +32,7 @@ impl Engine for PostgresEngine {
     }
 
     fn apply(&self, batch: &Batch) -> Result<(), StorageError> {
-        self.0.place.keep_lease(self.0.number)?;
-        let commit = self.0.prepare(batch)?;
-        let mut lease = self.0.place.server.connection().map_err(Failure::of_commit)?;
-        let outcome = lease.commit(|connection| commit.send(&self.0, connection, false));
-        drop(lease);
-        self.0.place.vouched(outcome)
+        self.commit(&batch.clone().into())
     }
 
     /// Does nothing: a batch is durable once it is applied.
@@ -43,8 +40,29 @@ impl Engine for PostgresEngine {
         Ok(())
     }
 
-    fn is_shared(&self) -> bool {
-        true
+    fn shared(&self) -> Option<&dyn SharedEngine> {
+        Some(self)
+    }
+
+    fn size(&self) -> Result<u64, StorageError> {
+        self.0.place.server.read(|connection| self.0.size(connection)).map_err(Failure::of_read)
+    }
+
+    fn close(self: Box<Self>) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    fn discard(self: Box<Self>) {}
+}
+
+impl SharedEngine for PostgresEngine {
+    fn commit(&self, batch: &SharedBatch) -> Result<(), StorageError> {
+        self.0.place.keep_lease(self.0.number)?;
+        let commit = self.0.prepare(batch)?;
+        let mut lease = self.0.place.server.connection().map_err(Failure::of_commit)?;
+        let outcome = lease.commit(|connection| commit.send(&self.0, connection, false));
+        drop(lease);
+        self.0.place.vouched(outcome)
     }
 
     fn pull(&self, known: &Known<'_>, limit: Limit) -> Result<Pull, StorageError> {
@@ -58,17 +76,7 @@ impl Engine for PostgresEngine {
         self.0.place.server.read(read).map_err(Failure::of_read)
     }
 
-    fn begin(&self, access: Access, root: &Address) -> Result<Box<dyn Engine>, StorageError> {
+    fn begin(&self, access: Access, root: &Address) -> Result<Box<dyn SharedEngine>, StorageError> {
         Ok(Box::new(Transaction::begin(&self.0, access, root)?))
     }
-
-    fn size(&self) -> Result<u64, StorageError> {
-        self.0.place.server.read(|connection| self.0.size(connection)).map_err(Failure::of_read)
-    }
-
-    fn close(self: Box<Self>) -> Result<(), StorageError> {
-        Ok(())
-    }
-
-    fn discard(self: Box<Self>) {}
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use inmost_storage::{Address, Batch, Delta, Known, Limit, Pull, StorageError, limits};
+use inmost_storage::{Address, Delta, Known, Limit, Pull, SharedBatch, StorageError, limits};
 use tokio_postgres::types::Type;
 
 use super::connection::{Connection, Parameter};
@@ -129,14 +129,18 @@ impl Generation {
     }
 
     /// The statement of a batch, and its parameters.
-    pub(super) fn prepare<'a>(&'a self, batch: &'a Batch) -> Result<Commit<'a>, StorageError> {
-        batch.check_bounds()?;
-        let expect = batch.expect.as_ref();
+    pub(super) fn prepare<'a>(
+        &'a self,
+        batch: &'a SharedBatch,
+    ) -> Result<Commit<'a>, StorageError> {
+        let SharedBatch { records, revision, trail, header } = batch;
+        records.check_bounds()?;
+        let expect = records.expect.as_ref();
         let root = expect.map(|(address, _)| *address);
         let is_root = |address: &Address| root == Some(*address);
-        let deletes_root = batch.deletes.iter().any(is_root);
+        let deletes_root = records.deletes.iter().any(is_root);
         // A record that is put and deleted is deleted, as by every engine.
-        let kept = || batch.puts.iter().filter(|(address, _)| !batch.deletes.contains(address));
+        let kept = || records.puts.iter().filter(|(address, _)| !records.deletes.contains(address));
         let new_root =
             kept().find(|(address, _)| is_root(address)).map(|(_, value)| value.as_slice());
         let form = match (expect, new_root) {
@@ -147,7 +151,7 @@ impl Generation {
             (Some((_, None)), Some(_)) => RootForm::Create,
             (Some((_, None)), None) => RootForm::Absent,
         };
-        let header = batch.header.as_ref();
+        let header = header.as_ref();
         let next = header.map(|header| as_generation(header.generation)).transpose()?;
         let switches = next.is_some_and(|next| next != self.number);
         let leased = if switches { next.unwrap_or(self.number) } else { self.number };
@@ -165,13 +169,13 @@ impl Generation {
             root: root.map(|address| address.0.to_vec()),
             expected: expect.and_then(|(_, value)| value.as_deref()),
             new_root,
-            revision: as_revision(batch.revision),
+            revision: as_revision(*revision),
             addresses: kept()
                 .filter(|(it, _)| !is_root(it))
                 .map(|(it, _)| it.0.as_slice())
                 .collect(),
             values: kept().filter(|(it, _)| !is_root(it)).map(|(_, it)| it.as_slice()).collect(),
-            deletes: batch
+            deletes: records
                 .deletes
                 .iter()
                 .filter(|it| !is_root(it))
@@ -181,7 +185,7 @@ impl Generation {
             header_expected: header.map(|header| header.expect.as_slice()),
             header_next: header.map(|header| header.next.as_slice()),
             next,
-            trail: batch.trail.as_deref(),
+            trail: trail.as_deref(),
         })
     }
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use inmost_storage::{
-    BareFiles, Delta, Engine, EngineKind, HeaderCopy, Storage, StorageError, limits,
+    BareFiles, Delta, Engine, EngineKind, HeaderCopy, SharedStorage, Storage, StorageError, limits,
 };
 use tokio_postgres::types::Type;
 
@@ -157,34 +157,8 @@ impl PostgresStorage {
 }
 
 impl Storage for PostgresStorage {
-    fn is_shared(&self) -> bool {
-        true
-    }
-
-    fn most_connections(&self) -> usize {
-        self.place.server.most_connections()
-    }
-
-    fn renew_lease(&self, generation: u64) -> Result<(), StorageError> {
-        self.place.renew_lease(as_generation(generation)?)
-    }
-
-    fn remove_leftovers(&self) -> Result<(), StorageError> {
-        // The first time, what opening has seen is enough to know that there is nothing to do.
-        let is_alone = {
-            let mut opening = self.opening();
-            let is_fresh = std::mem::take(&mut opening.is_fresh);
-            is_fresh && opening.generations.len() <= 1
-        };
-        if is_alone {
-            return Ok(());
-        }
-        self.remove(None).map(drop)
-    }
-
-    fn take_prefetched(&self, generation: u64) -> Option<Delta> {
-        let newest = &mut self.opening().newest;
-        newest.take_if(|delta| delta.generation == generation)
+    fn shared(&self) -> Option<&dyn SharedStorage> {
+        Some(self)
     }
 
     fn read_header(&self, copy: HeaderCopy) -> Result<Option<Vec<u8>>, StorageError> {
@@ -291,6 +265,34 @@ impl Storage for PostgresStorage {
         let vault = self.place.vault();
         let bytes = self.place.server.read(|connection| size(connection, vault, None));
         bytes.map_err(Failure::of_read)
+    }
+}
+
+impl SharedStorage for PostgresStorage {
+    fn most_connections(&self) -> usize {
+        self.place.server.most_connections()
+    }
+
+    fn renew_lease(&self, generation: u64) -> Result<(), StorageError> {
+        self.place.renew_lease(as_generation(generation)?)
+    }
+
+    fn remove_leftovers(&self) -> Result<(), StorageError> {
+        // The first time, what opening has seen is enough to know that there is nothing to do.
+        let is_alone = {
+            let mut opening = self.opening();
+            let is_fresh = std::mem::take(&mut opening.is_fresh);
+            is_fresh && opening.generations.len() <= 1
+        };
+        if is_alone {
+            return Ok(());
+        }
+        self.remove(None).map(drop)
+    }
+
+    fn take_prefetched(&self, generation: u64) -> Option<Delta> {
+        let newest = &mut self.opening().newest;
+        newest.take_if(|delta| delta.generation == generation)
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use inmost_storage::limits::{LEASE, TRAIL_BYTES, TRAILS_KEPT};
 use inmost_storage::{
     Access, Address, Batch, Delta, Engine, EngineKind, HeaderChange, HeaderCopy, Known, Limit,
-    Pull, Storage, StorageError,
+    Pull, SharedBatch, SharedStorage, Storage, StorageError,
 };
 
 use super::*;
@@ -58,13 +58,18 @@ impl Vault {
     }
 }
 
-fn root(from: Option<&[u8]>, to: &[u8], revision: u64) -> Batch {
-    Batch {
+fn root(from: Option<&[u8]>, to: &[u8], revision: u64) -> SharedBatch {
+    let records = Batch {
         expect: Some((ROOT, from.map(<[u8]>::to_vec))),
         puts: vec![(ROOT, to.to_vec()), (Address([1; 32]), to.to_vec())],
-        revision,
         ..Batch::default()
-    }
+    };
+    SharedBatch { records, revision, ..SharedBatch::default() }
+}
+
+/// A batch that takes the root away.
+fn ending(from: &[u8]) -> Batch {
+    Batch { expect: Some((ROOT, Some(from.to_vec()))), deletes: vec![ROOT], ..Batch::default() }
 }
 
 /// A vault with a header and a root.
@@ -72,7 +77,7 @@ fn store() -> (Vault, Box<dyn Engine>) {
     let vault = vault();
     let host = vault.host();
     let engine = host.create_generation(1, EngineKind::Postgres).unwrap();
-    engine.apply(&root(None, b"one", 1)).unwrap();
+    engine.shared().unwrap().commit(&root(None, b"one", 1)).unwrap();
     host.write_header(HeaderCopy::A, b"header").unwrap();
     (vault, engine)
 }
@@ -100,20 +105,26 @@ mod on_a_server {
     #[ignore = "needs a server: tests/postgres/run.sh"]
     fn a_pull_returns_what_other_hosts_wrote() {
         let (vault, engine) = store();
-        assert!(matches!(engine.pull(&known(b"one", 1), LIMIT).unwrap(), Pull::Unchanged));
-        vault.engine().apply(&root(Some(b"one"), b"two", 2)).unwrap();
-        let delta = changed(engine.pull(&known(b"one", 1), LIMIT).unwrap());
+        assert!(matches!(
+            engine.shared().unwrap().pull(&known(b"one", 1), LIMIT).unwrap(),
+            Pull::Unchanged
+        ));
+        vault.engine().shared().unwrap().commit(&root(Some(b"one"), b"two", 2)).unwrap();
+        let delta = changed(engine.shared().unwrap().pull(&known(b"one", 1), LIMIT).unwrap());
         assert_eq!((delta.generation, delta.root.as_deref()), (1, Some(b"two".as_slice())));
         assert_eq!(delta.rows, [(Address([1; 32]), b"two".to_vec())]);
         assert!(delta.is_complete);
         let bounded = Limit { records: 0, bytes: 0 };
-        assert!(!changed(engine.pull(&Known::nothing(ROOT), bounded).unwrap()).is_complete);
+        assert!(
+            !changed(engine.shared().unwrap().pull(&Known::nothing(ROOT), bounded).unwrap())
+                .is_complete
+        );
         assert!(matches!(
-            engine.apply(&root(Some(b"one"), b"TWO", 2)),
+            engine.shared().unwrap().commit(&root(Some(b"one"), b"TWO", 2)),
             Err(StorageError::Conflict)
         ));
         // Other bytes of the same or a higher revision, as after a rollback of the server.
-        let delta = changed(engine.pull(&known(b"three", 3), LIMIT).unwrap());
+        let delta = changed(engine.shared().unwrap().pull(&known(b"three", 3), LIMIT).unwrap());
         assert_eq!(delta.root.as_deref(), Some(b"two".as_slice()));
         assert!(delta.rows.is_empty());
     }
@@ -122,7 +133,7 @@ mod on_a_server {
     #[ignore = "needs a server: tests/postgres/run.sh"]
     fn opening_brings_everything_in_one_round_trip() {
         let (vault, _engine) = store();
-        vault.engine().apply(&root(Some(b"one"), b"two", 2)).unwrap();
+        vault.engine().shared().unwrap().commit(&root(Some(b"one"), b"two", 2)).unwrap();
         let server = server("INMOST_TEST_POSTGRES");
         let host = PostgresStorage::open(&server, vault.id).unwrap();
         assert_eq!(host.read_header(HeaderCopy::A).unwrap().unwrap(), b"header");
@@ -134,14 +145,14 @@ mod on_a_server {
         assert_eq!(delta.rows, [(Address([1; 32]), b"two".to_vec())]);
         host.remove_leftovers().unwrap();
         assert_eq!(server.round_trips(), 1, "opening");
-        engine.pull(&known(b"two", 2), LIMIT).unwrap();
+        engine.shared().unwrap().pull(&known(b"two", 2), LIMIT).unwrap();
         engine.get_many(&[ROOT, Address([1; 32])]).unwrap();
-        engine.apply(&root(Some(b"two"), b"three", 3)).unwrap();
+        engine.shared().unwrap().commit(&root(Some(b"two"), b"three", 3)).unwrap();
         engine.sync().unwrap();
         assert_eq!(server.round_trips(), 4, "one each");
-        let locked = engine.begin(Access::Locked, &ROOT).unwrap();
-        locked.pull(&known(b"three", 3), LIMIT).unwrap();
-        locked.apply(&root(Some(b"three"), b"four", 4)).unwrap();
+        let locked = engine.shared().unwrap().begin(Access::Locked, &ROOT).unwrap();
+        locked.shared().unwrap().pull(&known(b"three", 3), LIMIT).unwrap();
+        locked.shared().unwrap().commit(&root(Some(b"three"), b"four", 4)).unwrap();
         assert_eq!(server.round_trips(), 7, "lock, pull, and the batch with its commit");
     }
 
@@ -149,9 +160,11 @@ mod on_a_server {
     #[ignore = "needs a server: tests/postgres/run.sh"]
     fn a_lock_keeps_other_hosts_waiting_until_its_commit() {
         let (vault, engine) = store();
-        let locked = vault.engine().begin(Access::Locked, &ROOT).unwrap();
-        let waiting = std::thread::spawn(move || engine.apply(&root(Some(b"one"), b"late", 2)));
-        locked.apply(&root(Some(b"one"), b"two", 2)).unwrap();
+        let locked = vault.engine().shared().unwrap().begin(Access::Locked, &ROOT).unwrap();
+        let waiting = std::thread::spawn(move || {
+            engine.shared().unwrap().commit(&root(Some(b"one"), b"late", 2))
+        });
+        locked.shared().unwrap().commit(&root(Some(b"one"), b"two", 2)).unwrap();
         assert!(matches!(waiting.join().unwrap(), Err(StorageError::Conflict)));
         assert!(locked.get_many(&[ROOT]).is_err(), "the transaction has ended");
     }
@@ -160,25 +173,31 @@ mod on_a_server {
     #[ignore = "needs a server: tests/postgres/run.sh"]
     fn a_transaction_that_is_dropped_changes_nothing_and_frees_its_lock() {
         let (vault, engine) = store();
-        drop(vault.engine().begin(Access::Locked, &ROOT).unwrap());
-        let refused = vault.engine().begin(Access::Locked, &ROOT).unwrap();
+        drop(vault.engine().shared().unwrap().begin(Access::Locked, &ROOT).unwrap());
+        let refused = vault.engine().shared().unwrap().begin(Access::Locked, &ROOT).unwrap();
         assert!(matches!(
-            refused.apply(&root(Some(b"zero"), b"x", 2)),
+            refused.shared().unwrap().commit(&root(Some(b"zero"), b"x", 2)),
             Err(StorageError::Conflict)
         ));
-        engine.apply(&root(Some(b"one"), b"two", 2)).unwrap();
+        engine.shared().unwrap().commit(&root(Some(b"one"), b"two", 2)).unwrap();
     }
 
     #[test]
     #[ignore = "needs a server: tests/postgres/run.sh"]
     fn a_snapshot_stays_as_it_was() {
         let (vault, engine) = store();
-        let snapshot = engine.begin(Access::Snapshot, &ROOT).unwrap();
-        assert!(matches!(snapshot.pull(&known(b"one", 1), LIMIT).unwrap(), Pull::Unchanged));
-        vault.engine().apply(&root(Some(b"one"), b"two", 2)).unwrap();
+        let snapshot = engine.shared().unwrap().begin(Access::Snapshot, &ROOT).unwrap();
+        assert!(matches!(
+            snapshot.shared().unwrap().pull(&known(b"one", 1), LIMIT).unwrap(),
+            Pull::Unchanged
+        ));
+        vault.engine().shared().unwrap().commit(&root(Some(b"one"), b"two", 2)).unwrap();
         assert_eq!(snapshot.get_many(&[ROOT]).unwrap(), [Some(b"one".to_vec())]);
-        assert!(matches!(snapshot.pull(&known(b"one", 1), LIMIT).unwrap(), Pull::Unchanged));
-        assert!(snapshot.apply(&root(Some(b"one"), b"two", 2)).is_err());
+        assert!(matches!(
+            snapshot.shared().unwrap().pull(&known(b"one", 1), LIMIT).unwrap(),
+            Pull::Unchanged
+        ));
+        assert!(snapshot.shared().unwrap().commit(&root(Some(b"one"), b"two", 2)).is_err());
     }
 
     fn change(expect: &[u8], next: &[u8], generation: u64) -> HeaderChange {
@@ -192,14 +211,20 @@ mod on_a_server {
         let (vault, engine) = store();
         let host = vault.host();
         let two = || root(Some(b"one"), b"two", 2);
-        let stale = Batch { header: Some(change(b"other", b"next", 1)), ..two() };
-        assert!(matches!(engine.apply(&stale), Err(StorageError::Conflict)));
+        let stale = SharedBatch { header: Some(change(b"other", b"next", 1)), ..two() };
+        assert!(matches!(engine.shared().unwrap().commit(&stale), Err(StorageError::Conflict)));
         assert_eq!(engine.get_many(&[ROOT]).unwrap(), [Some(b"one".to_vec())]);
-        let lost =
-            Batch { header: Some(change(b"header", b"next", 1)), ..root(Some(b"zero"), b"two", 2) };
-        assert!(matches!(engine.apply(&lost), Err(StorageError::Conflict)));
+        let lost = SharedBatch {
+            header: Some(change(b"header", b"next", 1)),
+            ..root(Some(b"zero"), b"two", 2)
+        };
+        assert!(matches!(engine.shared().unwrap().commit(&lost), Err(StorageError::Conflict)));
         assert_eq!(host.read_header(HeaderCopy::A).unwrap().unwrap(), b"header");
-        engine.apply(&Batch { header: Some(change(b"header", b"next", 1)), ..two() }).unwrap();
+        engine
+            .shared()
+            .unwrap()
+            .commit(&SharedBatch { header: Some(change(b"header", b"next", 1)), ..two() })
+            .unwrap();
         assert_eq!(host.read_header(HeaderCopy::A).unwrap().unwrap(), b"next");
         assert!(host.write_header(HeaderCopy::A, b"mine").is_err());
         host.write_header(HeaderCopy::A, b"next").unwrap();
@@ -213,25 +238,32 @@ mod on_a_server {
         let next = writer.create_generation(2, EngineKind::Postgres).unwrap();
         next.apply(&Batch { puts: vec![(Address([7; 32]), b"copy".to_vec())], ..Batch::default() })
             .unwrap();
-        next.apply(&root(None, b"two", 2)).unwrap();
-        let switch = |from: &[u8]| Batch {
-            expect: Some((ROOT, Some(from.to_vec()))),
-            deletes: vec![ROOT],
+        next.shared().unwrap().commit(&root(None, b"two", 2)).unwrap();
+        let switch = |from: &[u8]| SharedBatch {
             header: Some(change(b"header", b"next", 2)),
-            ..Batch::default()
+            ..ending(from).into()
         };
         let old = writer.open_generation(1, EngineKind::Postgres).unwrap();
-        assert!(matches!(old.apply(&switch(b"zero")), Err(StorageError::Conflict)));
+        assert!(matches!(
+            old.shared().unwrap().commit(&switch(b"zero")),
+            Err(StorageError::Conflict)
+        ));
         let elsewhere = other.open_generation(1, EngineKind::Postgres).unwrap();
         assert!(
-            matches!(elsewhere.apply(&switch(b"one")), Err(StorageError::Conflict)),
+            matches!(
+                elsewhere.shared().unwrap().commit(&switch(b"one")),
+                Err(StorageError::Conflict)
+            ),
             "not its lease"
         );
-        old.apply(&switch(b"one")).unwrap();
-        assert!(matches!(engine.apply(&root(Some(b"one"), b"x", 3)), Err(StorageError::Conflict)));
-        let delta = changed(engine.pull(&known(b"one", 1), LIMIT).unwrap());
+        old.shared().unwrap().commit(&switch(b"one")).unwrap();
+        assert!(matches!(
+            engine.shared().unwrap().commit(&root(Some(b"one"), b"x", 3)),
+            Err(StorageError::Conflict)
+        ));
+        let delta = changed(engine.shared().unwrap().pull(&known(b"one", 1), LIMIT).unwrap());
         assert_eq!((delta.generation, delta.root), (2, None));
-        next.apply(&root(Some(b"two"), b"three", 3)).unwrap();
+        next.shared().unwrap().commit(&root(Some(b"two"), b"three", 3)).unwrap();
         vault.host().remove_leftovers().unwrap();
         assert_eq!(other.generations().unwrap(), [2]);
         assert_eq!(vault.host().take_prefetched(2).unwrap().root.unwrap(), b"three");
@@ -292,21 +324,25 @@ mod on_a_server {
         other
             .create_generation(2, EngineKind::Postgres)
             .unwrap()
-            .apply(&root(None, b"two", 2))
+            .shared()
+            .unwrap()
+            .commit(&root(None, b"two", 2))
             .unwrap();
-        let switch = Batch {
-            expect: Some((ROOT, Some(b"one".to_vec()))),
-            deletes: vec![ROOT],
-            header: Some(change(b"header", b"next", 2)),
-            ..Batch::default()
-        };
-        other.open_generation(1, EngineKind::Postgres).unwrap().apply(&switch).unwrap();
+        let switch =
+            SharedBatch { header: Some(change(b"header", b"next", 2)), ..ending(b"one").into() };
+        other
+            .open_generation(1, EngineKind::Postgres)
+            .unwrap()
+            .shared()
+            .unwrap()
+            .commit(&switch)
+            .unwrap();
         let put = Batch { puts: vec![(Address([8; 32]), b"late".to_vec())], ..Batch::default() };
         assert!(matches!(late.apply(&put), Err(StorageError::Missing)));
         let foreign = Batch { expect: Some((Address([9; 32]), None)), ..put };
         assert!(matches!(late.apply(&foreign), Err(StorageError::Missing)));
         assert_eq!(late.scan(None, 9).unwrap().len(), 2);
-        late.apply(&root(Some(b"two"), b"three", 3)).unwrap();
+        late.shared().unwrap().commit(&root(Some(b"two"), b"three", 3)).unwrap();
     }
 
     #[test]
@@ -324,14 +360,17 @@ mod on_a_server {
             Err(StorageError::Missing)
         ));
         assert_eq!(engine.get_many(&[ROOT]).unwrap(), [None]);
-        assert_eq!(changed(engine.pull(&known(b"one", 1), LIMIT).unwrap()).generation, 0);
+        assert_eq!(
+            changed(engine.shared().unwrap().pull(&known(b"one", 1), LIMIT).unwrap()).generation,
+            0
+        );
     }
 
     #[test]
     #[ignore = "needs a server: tests/postgres/run.sh"]
     fn vaults_share_nothing() {
         let ((_, one), (_, two)) = (store(), store());
-        one.apply(&root(Some(b"one"), b"two", 2)).unwrap();
+        one.shared().unwrap().commit(&root(Some(b"one"), b"two", 2)).unwrap();
         assert_eq!(two.get_many(&[ROOT]).unwrap(), [Some(b"one".to_vec())]);
     }
 
@@ -363,7 +402,7 @@ mod on_a_server {
     #[ignore = "needs a server: tests/postgres/run.sh"]
     fn two_hosts_never_both_build_on_one_root() {
         let (vault, engine) = store();
-        engine.apply(&root(Some(b"one"), &0_u32.to_be_bytes(), 2)).unwrap();
+        engine.shared().unwrap().commit(&root(Some(b"one"), &0_u32.to_be_bytes(), 2)).unwrap();
         let hosts: Vec<_> = (0..4).map(|_| vault.engine()).collect();
         let wins = std::thread::scope(|scope| {
             let running: Vec<_> =
@@ -384,7 +423,7 @@ mod on_a_server {
             if number == 200 {
                 return wins;
             }
-            match engine.apply(&root(
+            match engine.shared().unwrap().commit(&root(
                 Some(&seen),
                 &(number + 1).to_be_bytes(),
                 u64::from(number) + 3,

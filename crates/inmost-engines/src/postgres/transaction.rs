@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use inmost_storage::{Access, Address, Batch, Engine, Known, Limit, Pull, StorageError};
+use inmost_storage::{
+    Access, Address, Batch, Engine, Known, Limit, Pull, SharedBatch, SharedEngine, StorageError,
+};
 
 use super::connection::Connection;
 use super::failure::Failure;
@@ -75,31 +77,15 @@ impl Engine for Transaction {
     }
 
     fn apply(&self, batch: &Batch) -> Result<(), StorageError> {
-        let commit = self.generation.prepare(batch)?;
-        if self.access != Access::Locked {
-            return Err(StorageError::Unavailable("the transaction only reads".into()));
-        }
-        // Taken, so that it has ended whatever happens.
-        let mut lease = self.held().take().ok_or_else(ended)?;
-        let outcome = lease.commit(|connection| commit.send(&self.generation, connection, true));
-        drop(lease);
-        self.generation.place.vouched(outcome)
+        self.commit(&batch.clone().into())
     }
 
     fn sync(&self) -> Result<(), StorageError> {
         Ok(())
     }
 
-    fn is_shared(&self) -> bool {
-        true
-    }
-
-    fn pull(&self, known: &Known<'_>, limit: Limit) -> Result<Pull, StorageError> {
-        self.read(|generation, connection| generation.pull(connection, known, limit))
-    }
-
-    fn trails(&self, since: u64, until: u64) -> Result<Vec<Vec<u8>>, StorageError> {
-        self.read(|generation, connection| generation.trails(connection, since, until))
+    fn shared(&self) -> Option<&dyn SharedEngine> {
+        Some(self)
     }
 
     fn size(&self) -> Result<u64, StorageError> {
@@ -111,6 +97,28 @@ impl Engine for Transaction {
     }
 
     fn discard(self: Box<Self>) {}
+}
+
+impl SharedEngine for Transaction {
+    fn commit(&self, batch: &SharedBatch) -> Result<(), StorageError> {
+        let commit = self.generation.prepare(batch)?;
+        if self.access != Access::Locked {
+            return Err(StorageError::Unavailable("the transaction only reads".into()));
+        }
+        // Taken, so that it has ended whatever happens.
+        let mut lease = self.held().take().ok_or_else(ended)?;
+        let outcome = lease.commit(|connection| commit.send(&self.generation, connection, true));
+        drop(lease);
+        self.generation.place.vouched(outcome)
+    }
+
+    fn pull(&self, known: &Known<'_>, limit: Limit) -> Result<Pull, StorageError> {
+        self.read(|generation, connection| generation.pull(connection, known, limit))
+    }
+
+    fn trails(&self, since: u64, until: u64) -> Result<Vec<Vec<u8>>, StorageError> {
+        self.read(|generation, connection| generation.trails(connection, since, until))
+    }
 }
 
 impl Drop for Transaction {

@@ -4,7 +4,8 @@
 use std::fs::File;
 use std::io;
 
-use inmost_storage::{Frontier, StorageError};
+use crate::local_engine::Frontier;
+use inmost_storage::StorageError;
 
 use super::log::{Change, Read, SEGMENT, SEGMENT_HEADER, has_room, read_at, read_message};
 use super::log_check::{each_header, segment_of};

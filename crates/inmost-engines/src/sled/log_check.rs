@@ -14,7 +14,8 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 
-use inmost_storage::{Frontier, StorageError};
+use crate::local_engine::Frontier;
+use inmost_storage::StorageError;
 
 use super::cursor::Cursor;
 use super::log::{

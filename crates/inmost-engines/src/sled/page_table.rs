@@ -2,7 +2,7 @@
 //!
 //! Kept as one number for each page, so that a digest of the whole table is cheap to keep up to date.
 
-use inmost_storage::Frontier;
+use crate::local_engine::Frontier;
 
 use super::log::Change;
 

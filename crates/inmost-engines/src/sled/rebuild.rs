@@ -7,7 +7,8 @@
 
 use std::fs::File;
 
-use inmost_storage::{Frontier, StorageError};
+use crate::local_engine::Frontier;
+use inmost_storage::StorageError;
 
 use super::log::{Read, SEGMENT, read_at};
 use super::log_check::{Segments, segment_of, walk};

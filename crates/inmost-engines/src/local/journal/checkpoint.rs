@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::layout::{self, JournalId, Layer, MARK, Position, Slot};
 use super::overlay::Frozen;
 use super::{Shared, lock, read, replay, write};
-use crate::expected::Expected;
+use crate::local_engine::Expected;
 use inmost_storage::{Batch, StorageError};
 
 /// The right to write to the engine, and how far the engine is.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use inmost_storage::{Engine, EngineKind, Storage, StorageError};
+use inmost_storage::{Engine, StorageError};
 
 use super::layout::{JournalId, Position};
 use super::medium::{self, Medium};
@@ -33,7 +33,7 @@ impl JournalInMemory {
         let bytes = medium::blank(id, TUNING.half_blocks, Position::default());
         let new =
             Self { file: Bytes(Arc::new(Mutex::new(bytes))), place: MemoryStorage::default() };
-        let engine = new.place.create_generation(GENERATION, EngineKind::Memory)?;
+        let engine = Box::new(new.place.create_engine(GENERATION)?);
         let medium = Box::new(new.file.clone());
         let engine =
             JournaledEngine::begin(id, medium, engine, new.opener(), no_ballast(), TUNING)?;
@@ -68,7 +68,7 @@ impl JournalInMemory {
 
     fn opener(&self) -> OpenEngine {
         let place = self.place.clone();
-        Box::new(move |_| place.open_generation(GENERATION, EngineKind::Memory))
+        Box::new(move |_| Ok(Box::new(place.open_engine(GENERATION)?)))
     }
 }
 

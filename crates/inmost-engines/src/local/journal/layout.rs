@@ -8,8 +8,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::local_engine::Frontier;
 use inmost_storage::limits::{BATCH_RECORDS_MAX, RECORD_VALUE_BYTES};
-use inmost_storage::{Address, Batch, Frontier};
+use inmost_storage::{Address, Batch};
 
 /// The unit of the layout, in bytes: the block of most file systems. Entries begin at its multiples, so that writing one
 /// never rewrites a block of another.

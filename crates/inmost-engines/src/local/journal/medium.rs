@@ -7,7 +7,8 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use inmost_storage::{Frontier, StorageError};
+use crate::local_engine::Frontier;
+use inmost_storage::StorageError;
 
 use super::layout::{BLOCK, JournalId, Position, SLOTS_BYTES, Slot};
 use crate::files;

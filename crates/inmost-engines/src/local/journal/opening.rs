@@ -14,17 +14,17 @@ use super::pace::Pace;
 use super::replay::{Damage, Epoch, OLDER_ENGINE, OLDER_JOURNAL, Replay, replay};
 use super::slots::Slots;
 use super::{JournaledEngine, OpenEngine, Shared, Tuning, Writer};
-use crate::expected::Expected;
 use crate::files;
 use crate::local::ballast::Ballast;
+use crate::local_engine::{Expected, LocalEngine};
 use crate::poison::Poison;
-use inmost_storage::{Engine, StorageError};
+use inmost_storage::StorageError;
 
 impl JournaledEngine {
     /// Puts a journal in front of a new engine, which has its files in `folder` and no record.
     pub(crate) fn create(
         folder: &Path,
-        engine: Box<dyn Engine>,
+        engine: Box<dyn LocalEngine>,
         open_engine: OpenEngine,
         ballast: Arc<Ballast>,
         tuning: Tuning,
@@ -40,7 +40,7 @@ impl JournaledEngine {
     pub(super) fn begin(
         id: JournalId,
         medium: Box<dyn Medium>,
-        engine: Box<dyn Engine>,
+        engine: Box<dyn LocalEngine>,
         open_engine: OpenEngine,
         ballast: Arc<Ballast>,
         tuning: Tuning,
@@ -158,7 +158,7 @@ impl JournaledEngine {
     fn with(
         opened: Opened,
         medium: Box<dyn Medium>,
-        engine: Box<dyn Engine>,
+        engine: Box<dyn LocalEngine>,
         open_engine: OpenEngine,
         ballast: Arc<Ballast>,
         tuning: Tuning,
@@ -170,6 +170,7 @@ impl JournaledEngine {
             length,
             root: None,
             filling,
+            filled: MARK,
             is_prepared: false,
             used,
             entry: Vec::new(),

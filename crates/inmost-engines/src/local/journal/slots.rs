@@ -7,7 +7,7 @@ use std::io;
 
 use super::layout::{BLOCK, Slot};
 use super::medium::Medium;
-use inmost_storage::Frontier;
+use crate::local_engine::Frontier;
 
 /// What is known of the slots.
 pub(super) struct Slots {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use self::disk::{Disk, Random};
 use super::*;
-use crate::faulty::{Faults, FaultyStorage};
+use crate::faulty::{Faults, FaultyEngine};
 use crate::memory::MemoryStorage;
 use inmost_storage::{EngineKind, Storage};
 
@@ -51,14 +51,21 @@ impl World {
         Self { disk, faults, memory: MemoryStorage::default(), ballast: Arc::new(ballast) }
     }
 
-    fn opener(&self) -> OpenEngine {
-        let storage = FaultyStorage::with(self.memory.clone(), self.faults.clone());
-        Box::new(move |_| storage.open_generation(1, EngineKind::Memory))
+    pub(super) fn opener(&self) -> OpenEngine {
+        let (memory, faults) = (self.memory.clone(), self.faults.clone());
+        Box::new(move |_| {
+            faults.check_alive()?;
+            Ok(Box::new(FaultyEngine::new(Box::new(memory.open_engine(1)?), &faults)))
+        })
+    }
+
+    pub(super) fn create_engine(&self) -> Result<Box<dyn LocalEngine>, StorageError> {
+        let engine = self.faults.run(|| self.memory.create_engine(1))?;
+        Ok(Box::new(FaultyEngine::new(Box::new(engine), &self.faults)))
     }
 
     pub(super) fn create(&self) -> Result<JournaledEngine, StorageError> {
-        let storage = FaultyStorage::with(self.memory.clone(), self.faults.clone());
-        let engine = storage.create_generation(1, EngineKind::Memory)?;
+        let engine = self.create_engine()?;
         let medium = Box::new(self.disk.clone());
         let id = JournalId([7; 16]);
         JournaledEngine::begin(id, medium, engine, self.opener(), Arc::clone(&self.ballast), SMALL)

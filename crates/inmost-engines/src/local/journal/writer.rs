@@ -15,6 +15,8 @@ pub(super) struct Writer {
     pub(super) root: Option<Address>,
     /// Whether this is a new generation without any ordinary commit.
     pub(super) filling: bool,
+    /// The last address of a new generation, as long as its records come in order.
+    pub(super) filled: Address,
     /// Whether the next batch was checked, and has room.
     pub(super) is_prepared: bool,
     /// The most bytes that each half has held since it was last wiped.

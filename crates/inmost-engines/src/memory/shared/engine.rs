@@ -6,15 +6,18 @@ use std::sync::{Arc, MutexGuard};
 
 use super::vault::switched_to;
 use super::{Delayed, Link, Operation, Rows, Vault, Verdict, rows_size};
-use inmost_storage::{Access, Address, Batch, Delta, Engine, Known, Limit, Pull, StorageError};
+use inmost_storage::{
+    Access, Address, Batch, Delta, Engine, Known, Limit, Pull, SharedBatch, SharedEngine,
+    StorageError,
+};
 
 /// A generation.
-pub(super) struct SharedEngine {
+pub(super) struct HostEngine {
     link: Arc<Link>,
     number: u64,
 }
 
-impl SharedEngine {
+impl HostEngine {
     pub(super) fn new(link: &Arc<Link>, number: u64) -> Self {
         Self { link: Arc::clone(link), number }
     }
@@ -24,7 +27,7 @@ impl SharedEngine {
     }
 }
 
-impl Engine for SharedEngine {
+impl Engine for HostEngine {
     fn get_many(&self, addresses: &[Address]) -> Result<Vec<Option<Vec<u8>>>, StorageError> {
         let mut vault = self.link.ask(Operation::Read)?;
         vault.keep_lease(self.number, self.link.number);
@@ -44,6 +47,31 @@ impl Engine for SharedEngine {
     }
 
     fn apply(&self, batch: &Batch) -> Result<(), StorageError> {
+        self.commit(&batch.clone().into())
+    }
+
+    fn sync(&self) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    fn shared(&self) -> Option<&dyn SharedEngine> {
+        Some(self)
+    }
+
+    fn size(&self) -> Result<u64, StorageError> {
+        let vault = self.link.ask(Operation::Read)?;
+        Ok(rows_size(self.rows(&vault)?))
+    }
+
+    fn close(self: Box<Self>) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    fn discard(self: Box<Self>) {}
+}
+
+impl SharedEngine for HostEngine {
+    fn commit(&self, batch: &SharedBatch) -> Result<(), StorageError> {
         let verdict = self.link.before(Operation::Apply)?;
         let lost = || StorageError::Unknown("injected fault".into());
         match verdict {
@@ -67,14 +95,6 @@ impl Engine for SharedEngine {
         if verdict == Verdict::LoseReply { Err(lost()) } else { applied }
     }
 
-    fn sync(&self) -> Result<(), StorageError> {
-        Ok(())
-    }
-
-    fn is_shared(&self) -> bool {
-        true
-    }
-
     fn pull(&self, known: &Known<'_>, limit: Limit) -> Result<Pull, StorageError> {
         Ok(pull(&*self.link.ask(Operation::Pull)?, self.number, known, limit))
     }
@@ -83,7 +103,11 @@ impl Engine for SharedEngine {
         Ok(self.link.ask(Operation::Read)?.trails(since, until))
     }
 
-    fn begin(&self, access: Access, _root: &Address) -> Result<Box<dyn Engine>, StorageError> {
+    fn begin(
+        &self,
+        access: Access,
+        _root: &Address,
+    ) -> Result<Box<dyn SharedEngine>, StorageError> {
         drop(self.link.ask(Operation::Begin)?);
         // The lock on a root is one of its generation, so the address tells nothing more.
         let link = Arc::clone(&self.link);
@@ -104,17 +128,6 @@ impl Engine for SharedEngine {
             }
         })
     }
-
-    fn size(&self) -> Result<u64, StorageError> {
-        let vault = self.link.ask(Operation::Read)?;
-        Ok(rows_size(self.rows(&vault)?))
-    }
-
-    fn close(self: Box<Self>) -> Result<(), StorageError> {
-        Ok(())
-    }
-
-    fn discard(self: Box<Self>) {}
 }
 
 /// A transaction: on a copy of everything, or on the generation whose root it has locked.
@@ -183,6 +196,32 @@ impl Engine for Transaction {
     }
 
     fn apply(&self, batch: &Batch) -> Result<(), StorageError> {
+        self.commit(&batch.clone().into())
+    }
+
+    fn sync(&self) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    fn shared(&self) -> Option<&dyn SharedEngine> {
+        Some(self)
+    }
+
+    fn size(&self) -> Result<u64, StorageError> {
+        self.read(Operation::Read, |vault| {
+            vault.generations.get(&self.number).map_or(0, |it| rows_size(&it.rows))
+        })
+    }
+
+    fn close(self: Box<Self>) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    fn discard(self: Box<Self>) {}
+}
+
+impl SharedEngine for Transaction {
+    fn commit(&self, batch: &SharedBatch) -> Result<(), StorageError> {
         if self.snapshot.is_some() || self.over.load(Ordering::SeqCst) {
             return Err(StorageError::Unavailable("the transaction cannot write".into()));
         }
@@ -202,14 +241,6 @@ impl Engine for Transaction {
         applied
     }
 
-    fn sync(&self) -> Result<(), StorageError> {
-        Ok(())
-    }
-
-    fn is_shared(&self) -> bool {
-        true
-    }
-
     fn pull(&self, known: &Known<'_>, limit: Limit) -> Result<Pull, StorageError> {
         self.read(Operation::Pull, |vault| pull(vault, self.number, known, limit))
     }
@@ -217,18 +248,6 @@ impl Engine for Transaction {
     fn trails(&self, since: u64, until: u64) -> Result<Vec<Vec<u8>>, StorageError> {
         self.read(Operation::Read, |vault| vault.trails(since, until))
     }
-
-    fn size(&self) -> Result<u64, StorageError> {
-        self.read(Operation::Read, |vault| {
-            vault.generations.get(&self.number).map_or(0, |it| rows_size(&it.rows))
-        })
-    }
-
-    fn close(self: Box<Self>) -> Result<(), StorageError> {
-        Ok(())
-    }
-
-    fn discard(self: Box<Self>) {}
 }
 
 impl Drop for Transaction {

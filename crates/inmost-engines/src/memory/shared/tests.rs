@@ -1,25 +1,25 @@
 //! Tests of what a shared generation does besides; the suite has the rest.
 
 use super::*;
-use inmost_storage::{Access, Batch, Delta, HeaderChange, Known, Limit, Pull};
+use inmost_storage::{Access, Batch, Delta, HeaderChange, Known, Limit, Pull, SharedBatch};
 
 const ROOT: Address = Address([0xEE; 32]);
 const LIMIT: Limit = Limit { records: 10, bytes: 1_000 };
 
-fn root(from: Option<&[u8]>, to: &[u8], revision: u64) -> Batch {
-    Batch {
+fn root(from: Option<&[u8]>, to: &[u8], revision: u64) -> SharedBatch {
+    let records = Batch {
         expect: Some((ROOT, from.map(<[u8]>::to_vec))),
         puts: vec![(ROOT, to.to_vec()), (Address([1; 32]), to.to_vec())],
-        revision,
         ..Batch::default()
-    }
+    };
+    SharedBatch { records, revision, ..SharedBatch::default() }
 }
 
 fn store() -> (SharedMemory, Box<dyn Engine>) {
     let server = SharedMemory::default();
     let host = server.host();
     let engine = host.create_generation(1, EngineKind::Memory).unwrap();
-    engine.apply(&root(None, b"one", 1)).unwrap();
+    engine.shared().unwrap().commit(&root(None, b"one", 1)).unwrap();
     host.write_header(HeaderCopy::A, b"header").unwrap();
     (server, engine)
 }
@@ -42,24 +42,33 @@ fn changed(pull: Pull) -> Delta {
 #[test]
 fn a_pull_returns_what_other_hosts_wrote() {
     let (server, engine) = store();
-    assert!(matches!(engine.pull(&known(b"one", 1), LIMIT).unwrap(), Pull::Unchanged));
-    other(&server).apply(&root(Some(b"one"), b"two", 2)).unwrap();
-    let delta = changed(engine.pull(&known(b"one", 1), LIMIT).unwrap());
+    assert!(matches!(
+        engine.shared().unwrap().pull(&known(b"one", 1), LIMIT).unwrap(),
+        Pull::Unchanged
+    ));
+    other(&server).shared().unwrap().commit(&root(Some(b"one"), b"two", 2)).unwrap();
+    let delta = changed(engine.shared().unwrap().pull(&known(b"one", 1), LIMIT).unwrap());
     assert_eq!((delta.generation, delta.root.as_deref()), (1, Some(b"two".as_slice())));
     assert_eq!(delta.rows, [(Address([1; 32]), b"two".to_vec())]);
     assert!(delta.is_complete);
     let bounded = Limit { records: 0, bytes: 0 };
-    assert!(!changed(engine.pull(&Known::nothing(ROOT), bounded).unwrap()).is_complete);
-    assert!(matches!(engine.apply(&root(Some(b"one"), b"TWO", 2)), Err(StorageError::Conflict)));
+    assert!(
+        !changed(engine.shared().unwrap().pull(&Known::nothing(ROOT), bounded).unwrap())
+            .is_complete
+    );
+    assert!(matches!(
+        engine.shared().unwrap().commit(&root(Some(b"one"), b"TWO", 2)),
+        Err(StorageError::Conflict)
+    ));
 }
 
 #[test]
 fn a_server_that_went_back_shows() {
     let (server, engine) = store();
     let past = server.duplicate();
-    engine.apply(&root(Some(b"one"), b"two", 2)).unwrap();
+    engine.shared().unwrap().commit(&root(Some(b"one"), b"two", 2)).unwrap();
     server.with(|vault| *vault = past);
-    let delta = changed(engine.pull(&known(b"two", 2), LIMIT).unwrap());
+    let delta = changed(engine.shared().unwrap().pull(&known(b"two", 2), LIMIT).unwrap());
     assert_eq!(delta.root.as_deref(), Some(b"one".as_slice()));
     assert!(delta.rows.is_empty());
 }
@@ -67,9 +76,11 @@ fn a_server_that_went_back_shows() {
 #[test]
 fn a_lock_keeps_other_hosts_waiting_until_its_commit() {
     let (server, engine) = store();
-    let locked = other(&server).begin(Access::Locked, &ROOT).unwrap();
-    let waiting = std::thread::spawn(move || engine.apply(&root(Some(b"one"), b"late", 2)));
-    locked.apply(&root(Some(b"one"), b"two", 2)).unwrap();
+    let locked = other(&server).shared().unwrap().begin(Access::Locked, &ROOT).unwrap();
+    let waiting = std::thread::spawn(move || {
+        engine.shared().unwrap().commit(&root(Some(b"one"), b"late", 2))
+    });
+    locked.shared().unwrap().commit(&root(Some(b"one"), b"two", 2)).unwrap();
     assert!(matches!(waiting.join().unwrap(), Err(StorageError::Conflict)));
     assert!(locked.get_many(&[ROOT]).is_err(), "the transaction is over");
 }
@@ -77,11 +88,14 @@ fn a_lock_keeps_other_hosts_waiting_until_its_commit() {
 #[test]
 fn a_snapshot_stays_as_it_was() {
     let (server, engine) = store();
-    let snapshot = engine.begin(Access::Snapshot, &ROOT).unwrap();
-    other(&server).apply(&root(Some(b"one"), b"two", 2)).unwrap();
+    let snapshot = engine.shared().unwrap().begin(Access::Snapshot, &ROOT).unwrap();
+    other(&server).shared().unwrap().commit(&root(Some(b"one"), b"two", 2)).unwrap();
     assert_eq!(snapshot.get_many(&[ROOT]).unwrap(), [Some(b"one".to_vec())]);
-    assert!(matches!(snapshot.pull(&known(b"one", 1), LIMIT).unwrap(), Pull::Unchanged));
-    assert!(snapshot.apply(&root(Some(b"one"), b"two", 2)).is_err());
+    assert!(matches!(
+        snapshot.shared().unwrap().pull(&known(b"one", 1), LIMIT).unwrap(),
+        Pull::Unchanged
+    ));
+    assert!(snapshot.shared().unwrap().commit(&root(Some(b"one"), b"two", 2)).is_err());
 }
 
 #[test]
@@ -93,15 +107,17 @@ fn header_and_records_change_together_or_not_at_all() {
         generation: 1,
         revision: 2,
     };
-    let stale = Batch { header: Some(change(b"other")), ..root(Some(b"one"), b"two", 2) };
-    assert!(matches!(engine.apply(&stale), Err(StorageError::Conflict)));
+    let stale = SharedBatch { header: Some(change(b"other")), ..root(Some(b"one"), b"two", 2) };
+    assert!(matches!(engine.shared().unwrap().commit(&stale), Err(StorageError::Conflict)));
     assert_eq!(engine.get_many(&[ROOT]).unwrap(), [Some(b"one".to_vec())]);
-    let lost = Batch { header: Some(change(b"header")), ..root(Some(b"zero"), b"two", 2) };
-    assert!(matches!(engine.apply(&lost), Err(StorageError::Conflict)));
+    let lost = SharedBatch { header: Some(change(b"header")), ..root(Some(b"zero"), b"two", 2) };
+    assert!(matches!(engine.shared().unwrap().commit(&lost), Err(StorageError::Conflict)));
     let host = server.host();
     assert_eq!(host.read_header(HeaderCopy::A).unwrap().unwrap(), b"header");
     engine
-        .apply(&Batch { header: Some(change(b"header")), ..root(Some(b"one"), b"two", 2) })
+        .shared()
+        .unwrap()
+        .commit(&SharedBatch { header: Some(change(b"header")), ..root(Some(b"one"), b"two", 2) })
         .unwrap();
     assert_eq!(host.read_header(HeaderCopy::A).unwrap().unwrap(), b"next");
     assert!(host.write_header(HeaderCopy::A, b"mine").is_err());
@@ -135,13 +151,19 @@ fn a_late_batch_of_an_earlier_writer_reaches_no_generation_of_that_number() {
     let (server, _engine) = store();
     let (writer, other) = (server.host_over(Arc::new(Always(Verdict::Delay))), server.host());
     let late = writer.create_generation(2, EngineKind::Memory).unwrap();
-    assert!(matches!(late.apply(&root(None, b"late", 1)), Err(StorageError::Unknown(_))));
+    assert!(matches!(
+        late.shared().unwrap().commit(&root(None, b"late", 1)),
+        Err(StorageError::Unknown(_))
+    ));
     server.pass(LEASE * 2);
     let engine = other.create_generation(2, EngineKind::Memory).unwrap();
     assert_eq!(server.deliver(), 0);
     assert_eq!(engine.get_many(&[ROOT]).unwrap(), [None]);
-    engine.apply(&root(None, b"in time", 1)).unwrap();
-    assert!(matches!(late.apply(&root(None, b"late", 1)), Err(StorageError::Unknown(_))));
+    engine.shared().unwrap().commit(&root(None, b"in time", 1)).unwrap();
+    assert!(matches!(
+        late.shared().unwrap().commit(&root(None, b"late", 1)),
+        Err(StorageError::Unknown(_))
+    ));
     let switch = HeaderChange {
         expect: b"header".to_vec(),
         next: b"next".to_vec(),
@@ -149,9 +171,12 @@ fn a_late_batch_of_an_earlier_writer_reaches_no_generation_of_that_number() {
         revision: 2,
     };
     let old = other.open_generation(1, EngineKind::Memory).unwrap();
-    old.apply(&Batch { header: Some(switch), ..root(Some(b"one"), b"two", 2) }).unwrap();
+    old.shared()
+        .unwrap()
+        .commit(&SharedBatch { header: Some(switch), ..root(Some(b"one"), b"two", 2) })
+        .unwrap();
     assert_eq!(server.deliver(), 0);
-    engine.apply(&root(Some(b"in time"), b"later", 2)).unwrap();
+    engine.shared().unwrap().commit(&root(Some(b"in time"), b"later", 2)).unwrap();
 }
 
 struct Always(Verdict);
@@ -172,7 +197,7 @@ fn a_batch_whose_outcome_is_unknown_may_be_there_or_come_later() {
         let (server, engine) = store();
         let host = server.host_over(Arc::new(Always(verdict)));
         let far = host.open_generation(1, EngineKind::Memory).unwrap();
-        let unknown = far.apply(&root(Some(b"one"), b"two", 2));
+        let unknown = far.shared().unwrap().commit(&root(Some(b"one"), b"two", 2));
         assert!(matches!(unknown, Err(StorageError::Unknown(_))));
         assert_eq!(engine.get_many(&[ROOT]).unwrap(), [Some(now.to_vec())]);
         let _ = server.deliver();

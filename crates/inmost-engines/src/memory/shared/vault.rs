@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use inmost_storage::limits::{LEASE, TRAILS_KEPT};
-use inmost_storage::{Address, Batch, HeaderChange, StorageError};
+use inmost_storage::{Address, HeaderChange, SharedBatch, StorageError};
 
 /// The records of a generation, each with the revision of the commit that wrote it.
 pub type Rows = BTreeMap<Address, (u64, Vec<u8>)>;
@@ -34,7 +34,7 @@ pub struct Vault {
 pub(super) struct Delayed {
     pub(super) generation: u64,
     pub(super) lease: Option<u64>,
-    pub(super) batch: Batch,
+    pub(super) batch: SharedBatch,
 }
 
 /// One generation on the server.
@@ -66,9 +66,9 @@ impl Vault {
         &mut self,
         number: u64,
         lease: Option<u64>,
-        batch: &Batch,
+        batch: &SharedBatch,
     ) -> Result<(), StorageError> {
-        batch.check_bounds()?;
+        batch.records.check_bounds()?;
         let named = self.named;
         let next = switched_to(number, batch);
         let held = |number| self.generations.get(&number).and_then(|it| it.lease);
@@ -77,7 +77,7 @@ impl Vault {
         // The lease is then on the generation that the header is to name.
         let lease = lease.filter(|_| next.is_none());
         let generation = self.generations.get_mut(&number).ok_or(StorageError::Missing)?;
-        let replaces = matches!(batch.expect, Some((_, Some(_))));
+        let replaces = matches!(batch.records.expect, Some((_, Some(_))));
         let may_write = match (&generation.lease, lease) {
             (Some(held), lease) => lease == Some(held.number),
             (None, Some(_)) => replaces,
@@ -86,7 +86,7 @@ impl Vault {
         if !may_write {
             return Err(StorageError::Missing);
         }
-        if let Some((root, expected)) = &batch.expect
+        if let Some((root, expected)) = &batch.records.expect
             && generation.rows.get(root).map(|(_, value)| value) != expected.as_ref()
         {
             return Err(StorageError::Conflict);
@@ -96,10 +96,10 @@ impl Vault {
         {
             return Err(StorageError::Conflict);
         }
-        for (address, value) in &batch.puts {
+        for (address, value) in &batch.records.puts {
             generation.rows.insert(*address, (batch.revision, value.clone()));
         }
-        for address in &batch.deletes {
+        for address in &batch.records.deletes {
             generation.rows.remove(address);
         }
         if let Some(trail) = &batch.trail {
@@ -117,7 +117,7 @@ impl Vault {
         Ok(())
     }
 
-    /// The trails that [`Engine::trails`](inmost_storage::Engine::trails) returns.
+    /// The trails that [`SharedEngine::trails`](inmost_storage::SharedEngine::trails) returns.
     pub(super) fn trails(&self, since: u64, until: u64) -> Vec<Vec<u8>> {
         let first = self.trails.range(..=since).next_back().map_or(0, |(number, _)| *number);
         let asked = self.trails.iter().filter(|(number, _)| (first..=until).contains(*number));
@@ -141,6 +141,6 @@ impl Vault {
 }
 
 /// The generation that a batch makes the header name instead of this one.
-pub(super) fn switched_to(number: u64, batch: &Batch) -> Option<u64> {
+pub(super) fn switched_to(number: u64, batch: &SharedBatch) -> Option<u64> {
     batch.header.as_ref().map(|change| change.generation).filter(|next| *next != number)
 }

@@ -43,6 +43,6 @@ fn a_connection_that_the_server_ended_is_noticed_before_a_commit() {
     let id: i32 = rows::column(&id[0], 0).unwrap();
     let end = format!("SELECT pg_terminate_backend({id}, 10000)");
     admin.read(|connection| connection.run(&end)).unwrap();
-    engine.apply(&root(Some(b"one"), b"two", 2)).unwrap();
+    engine.shared().unwrap().commit(&root(Some(b"one"), b"two", 2)).unwrap();
     assert_eq!(engine.get_many(&[ROOT]).unwrap(), [Some(b"two".to_vec())]);
 }

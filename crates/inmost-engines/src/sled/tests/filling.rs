@@ -9,8 +9,8 @@ fn a_filled_log_is_little_longer_than_its_records() {
     let folder = parent.path().join("generation");
     let engine = SledEngine::create(&folder).unwrap();
     let records = puts((0..8_000).map(|number| (number, vec![7; 1_000]))).puts;
-    for page in records.chunks(256) {
-        engine.fill(page.to_vec()).unwrap();
+    for page in records.chunks(limits::BATCH_RECORDS_MAX) {
+        engine.fill(page).unwrap();
     }
     engine.sync().unwrap();
     let frontier = engine.frontier();

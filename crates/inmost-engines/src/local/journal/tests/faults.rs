@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
-use crate::expected::Expected;
 use crate::faulty::Fault;
+use crate::local_engine::Expected;
 
 const COMMITS: u32 = 40;
 
@@ -171,14 +171,14 @@ fn what_the_ballast_has_beyond_the_next_opening_is_given() {
 fn an_engine_that_meets_a_full_disk_while_it_reads_is_opened_again() {
     let world = World::new();
     world.faults.set_error(|| StorageError::Full);
-    let storage = FaultyStorage::with(world.memory.clone(), world.faults.clone());
-    let first = storage.create_generation(1, EngineKind::Memory).unwrap();
+    let first = world.create_engine().unwrap();
+    let open = world.opener();
     let (faults, openings) = (world.faults.clone(), Arc::new(AtomicU32::new(0)));
     let opened = Arc::clone(&openings);
-    let open_engine = Box::new(move |_: &Expected<'_>| {
+    let open_engine = Box::new(move |expected: &Expected<'_>| {
         faults.go_on();
         opened.fetch_add(1, Ordering::SeqCst);
-        storage.open_generation(1, EngineKind::Memory)
+        open(expected)
     });
     let (id, medium) = (JournalId([7; 16]), Box::new(world.disk.clone()));
     let engine =

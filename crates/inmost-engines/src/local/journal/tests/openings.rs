@@ -256,7 +256,7 @@ fn a_short_lack_of_descriptors_does_not_end_the_journal() {
     let opener: OpenEngine =
         Box::new(move |_| match counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
             1..=3 => Err(std::io::Error::from_raw_os_error(24).into()),
-            _ => storage.open_generation(1, EngineKind::Memory),
+            _ => Ok(Box::new(storage.open_engine(1)?)),
         });
     let medium = Box::new(world.disk.clone());
     let engine =

@@ -278,6 +278,14 @@ impl Past {
             && new.len() == self.changes.iter().filter(own).count()
     }
 
+    /// Learns the number of the newest change, which has this entry.
+    pub(crate) fn learn_newest(&mut self, version: &VersionInfo) {
+        if let Some(newest) = self.changes.last_mut() {
+            newest.previous = version.previous;
+            self.numbers.insert(newest.id, version.number);
+        }
+    }
+
     /// Compares with all entries that the store has, the oldest first, and learns the numbers of new changes. Returns how
     /// many entries were removed, because their time is over.
     pub(crate) fn learn(&mut self, log: &[VersionInfo]) -> usize {

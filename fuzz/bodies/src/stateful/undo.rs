@@ -88,7 +88,11 @@ fn follow(
     let path = version.path.as_ref().unwrap().as_str();
     let old_path = version.old_path.as_ref().map(inmost::FileText::as_str);
     match (version.kind, version.file) {
-        (VersionKind::Deleted, _) => memory.remove(path).unwrap(),
+        (VersionKind::Deleted, _) => {
+            memory.remove(path).unwrap();
+            // The next entry may bring this deletion back.
+            memory.past.learn_newest(version);
+        }
         (VersionKind::Renamed, _) => memory.move_to(old_path.unwrap(), path).unwrap(),
         (VersionKind::Restored, Some(number)) => {
             let to = steps.get(&number).and_then(|step| step.to);

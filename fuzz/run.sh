@@ -5,7 +5,7 @@
 #   SANITIZER=none fuzz/run.sh 10         smoke test: no nightly features, half the build time
 #
 # Uses the nightly toolchain if it is installed, else the stable one with unstable features allowed. New inputs go to
-# fuzz/target/found/<target>, findings to fuzz/artifacts/<target>. The committed corpus is only read.
+# fuzz/target/found/<target>, findings to fuzz/artifacts/<target>. The corpus is unpacked to fuzz/target/corpus.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -46,11 +46,12 @@ printf '%-10s %12s %8s %8s %6s  %s\n' target executions edges features inputs fi
 failed=0
 for target in "${targets[@]}"; do
     found=target/found/$target log=target/logs/$target.log
-    mkdir -p "$found" "corpus/$target" "regressions/$target" "artifacts/$target"
+    mkdir -p "$found" "regressions/$target" "artifacts/$target"
+    ./corpus.sh unpack "$target"
     status=0
     # shellcheck disable=SC2046 # the options must be split into words
     "${fuzz[@]}" run --release --sanitizer "$sanitizer" "$target" \
-        "$found" "corpus/$target" "regressions/$target" -- \
+        "$found" "target/corpus/$target" "regressions/$target" -- \
         -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2048 -print_final_stats=1 \
         $(options "$target") >"$log" 2>&1 || status=$?
     number() { { grep -oE "$1" "$log" || true; } | tail -1 | grep -oE '[0-9]+' | tail -1 || echo -; }

@@ -13,7 +13,6 @@
     reason = "a test should stop at the first unexpected result and report it"
 )]
 
-mod agent_loop;
 mod availability;
 mod coverage;
 mod failures;

@@ -2,11 +2,14 @@
 //!
 //! ```text
 //! export ANTHROPIC_API_KEY=... INMOST_PASSPHRASE='correct horse battery staple'
-//! cargo run --example agent_loop -- claude.inmost 'Plan the garden with me.'
+//! cargo run --package inmost-agent-loop -- claude.inmost 'Plan the garden with me.'
 //! ```
 //!
 //! `ANTHROPIC_BASE_URL` and `ANTHROPIC_MODEL` choose another endpoint and model. A missing store is created.
 //! A write is durable before the model reads its result, so the loop may be killed at any time.
+
+#[cfg(test)]
+mod tests;
 
 use std::env;
 use std::error::Error;
@@ -27,7 +30,7 @@ MEMORY PROTOCOL:
 ASSUME INTERRUPTION: Your context window might be reset at any moment, so you risk losing any progress that is not recorded in your memory directory.";
 
 /// The most requests that one task may make: a model that never stops calling tools never stops costing money.
-pub(crate) const MAX_TURNS: usize = 50;
+const MAX_TURNS: usize = 50;
 const MAX_TOKENS: u32 = 4_096;
 const TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
@@ -62,7 +65,7 @@ fn unlock(store: &str) -> Result<Session, Box<dyn Error>> {
 ///
 /// # Errors
 /// [`LoopError`]; the memory keeps everything written until then.
-pub(crate) fn run(
+fn run(
     api: &Api,
     memory: &MemoryTool,
     task: &str,
@@ -118,7 +121,7 @@ fn run_tools(
 }
 
 /// The endpoint, the credentials and the model.
-pub(crate) struct Api {
+struct Api {
     agent: ureq::Agent,
     url: String,
     key: String,
@@ -134,12 +137,7 @@ impl Api {
         Ok(Self::new(&url, key, model, ureq::Proxy::try_from_env()))
     }
 
-    pub(crate) fn new(
-        base_url: &str,
-        key: String,
-        model: String,
-        proxy: Option<ureq::Proxy>,
-    ) -> Self {
+    fn new(base_url: &str, key: String, model: String, proxy: Option<ureq::Proxy>) -> Self {
         let agent = ureq::Agent::config_builder()
             .http_status_as_error(false) // the body describes the error
             .max_redirects(0) // the key is sent to no other host
@@ -245,7 +243,7 @@ struct Explanation {
 
 /// Why a task ended without a final text.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum LoopError {
+enum LoopError {
     #[error("the API returned {status} {kind}: {message} (request id: {request_id})")]
     Api { status: u16, kind: String, message: String, request_id: String },
     #[error("cannot reach the API: {0}")]

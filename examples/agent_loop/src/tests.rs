@@ -1,15 +1,16 @@
-//! Tests the tool loop of `examples/agent_loop.rs`, included as it is, against a scripted server on loopback.
-
-#[path = "../../examples/agent_loop.rs"]
-#[allow(dead_code, reason = "its main function, and functions that only main calls")]
-mod example;
+//! Tests of the loop against a scripted server on loopback.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test stops at an unexpected value"
+)]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use example::{Api, LoopError, MAX_TURNS};
+use crate::{Api, LoopError, MAX_TURNS};
 use inmost::{MemoryTool, Session, StoreError};
 use serde_json::{Value, json};
 
@@ -96,7 +97,7 @@ fn memory() -> (Session, MemoryTool) {
 }
 
 fn run(api: &Api, memory: &MemoryTool) -> Result<String, LoopError> {
-    example::run(api, memory, "Plan the garden.", &mut |error| unreachable!("{error}"))
+    crate::run(api, memory, "Plan the garden.", &mut |error| unreachable!("{error}"))
 }
 
 #[test]
@@ -189,7 +190,7 @@ fn the_model_of_a_locked_store_reads_one_sentence_and_the_application_the_reason
     session.lock();
     let mut reasons = Vec::new();
     let mut report = |error: &StoreError| reasons.push(error.to_string());
-    example::run(&api, &memory, "Plan the garden.", &mut report).unwrap();
+    crate::run(&api, &memory, "Plan the garden.", &mut report).unwrap();
     assert_eq!(reasons, [StoreError::Locked.to_string()]);
     let last = requests.iter().last().unwrap();
     let result = &last.body["messages"][2]["content"][0];

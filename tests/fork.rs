@@ -8,45 +8,21 @@
     reason = "`fork` and `waitpid` are calls of C; a test should stop at the first unexpected result and report it"
 )]
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use inmost::{
-    FileError, KdfCost, MemoryTool, NewSlot, Passphrase, SearchQuery, Session, StorageEngine,
-    StoreError, Vault, VaultOptions,
+    FileError, MemoryTool, NewSlot, SearchQuery, Session, StorageEngine, StoreError, Vault,
+    VaultOptions,
 };
 use inmost_engines::local::LocalStorage;
 use inmost_storage::{EngineKind, Storage};
+use inmost_testing::{CHEAP, in_child, passphrase};
 use tempfile::TempDir;
 
-/// Seconds after which a child that hangs is killed, by SIGALRM.
-const PATIENCE: u32 = 60;
-
-/// Runs `work` in a forked child that then exits in the ordinary way, and waits for its end.
-fn in_child(work: impl FnOnce()) {
-    // SAFETY: the child uses the C library and the allocator, both of which support a fork of several threads, and no
-    // lock that another thread of this test may hold.
-    let child = unsafe { libc::fork() };
-    if child == 0 {
-        // SAFETY: changes nothing but the timer of the child.
-        unsafe { libc::alarm(PATIENCE) };
-        let passed = catch_unwind(AssertUnwindSafe(work)).is_ok();
-        std::process::exit(i32::from(!passed));
-    }
-    let mut status = 0;
-    // SAFETY: `status` lives until the call returns.
-    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
-    assert_eq!(status, 0, "a child that ended well, and by no signal");
-}
-
-fn passphrase() -> Passphrase {
-    Passphrase::new("correct horse battery staple").unwrap()
-}
-
 fn options() -> VaultOptions {
-    VaultOptions::new().kdf_cost(KdfCost::new(19 << 10, 2, 1))
+    VaultOptions::new().kdf_cost(CHEAP)
 }
 
 fn place() -> (TempDir, PathBuf) {

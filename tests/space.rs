@@ -21,7 +21,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use inmost::{KdfCost, Passphrase, Session, VaultOptions};
+use inmost::{Session, VaultOptions};
+use inmost_testing::{CHEAP, Random, passphrase};
 use tempfile::TempDir;
 
 const FILES: u64 = 500;
@@ -35,24 +36,10 @@ const GROWTH: u64 = 4 * MIB;
 
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// The `SplitMix64` generator.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % end
-    }
-
-    /// Returns a text of lines, from 200 bytes to 8 KB.
-    fn text(&mut self) -> String {
-        let bytes = 200 + self.below(7_800);
-        "a line of a note that is written again and again\n"
-            .repeat(usize::try_from(bytes / 49 + 1).unwrap())
-    }
+/// Returns a text of lines, from 200 bytes to 8 KB.
+fn text(random: &mut Random) -> String {
+    let lines = (200 + random.below(7_800)) / 49 + 1;
+    "a line of a note that is written again and again\n".repeat(lines)
 }
 
 fn path(number: u64) -> String {
@@ -75,11 +62,10 @@ fn suggested_above(live: u64) -> u64 {
 }
 
 fn store(place: &Path, files: u64, random: &mut Random) -> Session {
-    let passphrase = Passphrase::new("a passphrase for tests").unwrap();
-    let options = VaultOptions::new().kdf_cost(KdfCost::new(19 << 10, 2, 1));
-    let session = options.create(place, &passphrase).unwrap();
+    let options = VaultOptions::new().kdf_cost(CHEAP);
+    let session = options.create(place, &passphrase()).unwrap();
     for number in 0..files {
-        session.files().write(&path(number), &random.text()).unwrap();
+        session.files().write(&path(number), &text(random)).unwrap();
     }
     session
 }
@@ -100,7 +86,7 @@ fn long_use_stays_within_its_room() {
     let session = store(&path_of_store, FILES, &mut random);
     let (mut most, mut most_live, mut most_rewritten, mut rewrites) = (0, 0, 0, 0);
     for number in 0..OVERWRITES {
-        session.files().write(&path(random.below(FILES)), &random.text()).unwrap();
+        session.files().write(&path(random.below_u64(FILES)), &text(&mut random)).unwrap();
         if number % STEP > 0 {
             continue;
         }

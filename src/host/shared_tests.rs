@@ -10,7 +10,6 @@ mod malicious;
 mod marks;
 mod no_ops;
 mod outcomes;
-mod random;
 mod scheduler;
 mod simulation;
 mod slots;

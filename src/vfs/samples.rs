@@ -13,8 +13,8 @@ use super::edit;
 use super::entry::EntryKind;
 use super::path::MemoryPath;
 use crate::session::{Session, Vault, VaultOptions};
-use inmost_format::crypto::cost::KdfCost;
 use inmost_format::crypto::passphrase::Passphrase;
+use inmost_testing::CHEAP;
 
 /// Contains combining characters and characters outside ASCII.
 const PASSPHRASE: &str = "Zoe\u{308}\u{2019}s cafe\u{301} \u{1F512}";
@@ -30,7 +30,7 @@ fn folder() -> PathBuf {
 
 fn create(folder: &Path) -> Session {
     let passphrase = Passphrase::new(PASSPHRASE).unwrap();
-    let options = VaultOptions::new().kdf_cost(KdfCost::new(19 << 10, 2, 1));
+    let options = VaultOptions::new().kdf_cost(CHEAP);
     options.create(folder.join("store"), &passphrase).unwrap()
 }
 

@@ -2,6 +2,7 @@
 //! that it returns the same results as any other tool. These tests cover its surroundings.
 
 use inmost::{FileError, MemoryTool, Session, SessionOptions, StoreError};
+use inmost_testing::for_all;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -295,23 +296,23 @@ fn call() -> impl Strategy<Value = Value> {
     ]
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn random_calls_return_the_same_as_in_the_whole_store(calls in vec(call(), 0..40)) {
+#[test]
+fn random_calls_return_the_same_as_in_the_whole_store() {
+    for_all(200, &vec(call(), 0..40), |calls| {
         let whole = MemoryTool::new(Session::in_memory().unwrap());
         let session = Session::in_memory().unwrap();
         session.files().write("/memories/p/own", "outside").unwrap();
         session.files().write("/memories/a/b", "outside").unwrap();
         let tool = confined(&session, "/memories/p/p");
         for call in calls {
-            let (expected, told) = (whole.try_run_json(call.to_string()), tool.try_run_json(call.to_string()));
+            let (expected, told) =
+                (whole.try_run_json(call.to_string()), tool.try_run_json(call.to_string()));
             let (expected, told) = (expected.unwrap(), told.unwrap());
             prop_assert_eq!(told.content(), expected.content(), "{}", call);
             prop_assert_eq!(told.is_error(), expected.is_error());
         }
         prop_assert_eq!(read(&session, "/memories/p/own"), "outside");
         prop_assert_eq!(read(&session, "/memories/a/b"), "outside");
-    }
+        Ok(())
+    });
 }

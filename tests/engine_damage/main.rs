@@ -28,18 +28,12 @@ use std::fs;
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use self::places::{Random, damage, generation};
-use inmost::{
-    EntryKind, KdfCost, Passphrase, Session, StorageEngine, StoreError, Vault, VaultOptions,
-};
+use self::places::{damage, generation};
+use inmost::{EntryKind, Session, StorageEngine, StoreError, Vault, VaultOptions};
+use inmost_testing::{CHEAP, Random, passphrase};
 use tempfile::TempDir;
 
-const CHEAP: KdfCost = KdfCost::new(19 << 10, 2, 1);
 type Texts = BTreeMap<String, String>;
-
-fn passphrase() -> Passphrase {
-    Passphrase::new("a passphrase for tests").unwrap()
-}
 
 fn unlock(store: &Path) -> Result<Session, StoreError> {
     Vault::open(store)?.unlock(&passphrase())

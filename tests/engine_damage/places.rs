@@ -4,24 +4,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use inmost_testing::Random;
+
 use crate::copy_folder;
-
-/// The `SplitMix64` generator.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end.max(1)
-    }
-}
 
 /// The engine's files, sorted by name.
 fn engine_files(store: &Path) -> Vec<PathBuf> {
@@ -56,13 +41,11 @@ pub(crate) fn damage(store: &Path, random: &mut Random) -> String {
     let others: Vec<_> = files.iter().filter(|path| *path != log).collect();
     let file = match random.below(4) {
         1 => journal,
-        0 if !others.is_empty() => {
-            others[usize::try_from(random.below(others.len().try_into().unwrap())).unwrap()]
-        }
+        0 if !others.is_empty() => others[random.below(others.len())],
         _ => log,
     };
     let length = fs::metadata(file).unwrap().len();
-    let at = random.below(length);
+    let at = random.below_u64(length.max(1));
     let name = match file.file_name().unwrap().to_string_lossy() {
         name if name.starts_with("snap") => "snapshot".to_owned(),
         name => name.into_owned(),
@@ -114,12 +97,15 @@ fn extra(store: &Path, random: &mut Random) -> String {
         }
         2 => {
             fs::create_dir_all(generation.join("blobs")).unwrap();
-            fs::write(generation.join("blobs").join(random.below(1 << 30).to_string()), garbage)
-                .unwrap();
+            fs::write(
+                generation.join("blobs").join(random.below_u64(1 << 30).to_string()),
+                garbage,
+            )
+            .unwrap();
             "extra blob".into()
         }
         3 => {
-            let other = store.join(format!("gen-{:016x}", random.below(1 << 20) + 1_000));
+            let other = store.join(format!("gen-{:016x}", random.below_u64(1 << 20) + 1_000));
             copy_folder(&generation, &other);
             "extra generation".into()
         }

@@ -11,12 +11,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use inmost::{
-    FileError, HistorySettings, KdfCost, Passphrase, Session, StorageEngine, StoreError, Vault,
-    VaultOptions, VersionQuery,
+    FileError, HistorySettings, Session, StorageEngine, StoreError, Vault, VaultOptions,
+    VersionQuery,
 };
+use inmost_testing::{CHEAP, passphrase};
 use tempfile::TempDir;
-
-const CHEAP: KdfCost = KdfCost::new(19 << 10, 2, 1);
 
 /// A small, separate file system. It is unmounted when dropped.
 struct Disk(TempDir);
@@ -78,10 +77,6 @@ impl Drop for Disk {
 
 fn run(program: &str, arguments: &[&str], last: &Path) -> bool {
     Command::new(program).args(arguments).arg(last).output().is_ok_and(|it| it.status.success())
-}
-
-fn passphrase() -> Passphrase {
-    Passphrase::new("a passphrase for tests").unwrap()
 }
 
 fn unlocked(store: &Path) -> Session {

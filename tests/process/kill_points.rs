@@ -10,12 +10,10 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use inmost::{
-    AnchorStatus, KdfCost, Passphrase, Session, StorageEngine, StoreError, Vault, VaultOptions,
-};
+use inmost::{AnchorStatus, Session, StorageEngine, StoreError, Vault, VaultOptions};
+use inmost_testing::{CHEAP, passphrase};
 use tempfile::TempDir;
 
-const CHEAP: KdfCost = KdfCost::new(19 << 10, 2, 1);
 /// Environment variables for the child: its store, its engine, and the file for acknowledgements.
 const STORE: &str = "INMOST_TEST_STORE";
 const ENGINE: &str = "INMOST_TEST_ENGINE";
@@ -26,10 +24,6 @@ const PURGE: &str = "purge";
 const ROTATE: &str = "rotate";
 /// Kill points per scenario in the short form.
 const POINTS: u64 = 10;
-
-fn passphrase() -> Passphrase {
-    Passphrase::new("a passphrase for tests").unwrap()
-}
 
 fn unlock(store: &Path) -> Result<Session, StoreError> {
     Vault::open(store)?.unlock(&passphrase())

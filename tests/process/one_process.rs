@@ -5,15 +5,11 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use inmost::{KdfCost, Passphrase, Session, StorageEngine, StoreError, Vault, VaultOptions};
+use inmost::{Session, StorageEngine, StoreError, Vault, VaultOptions};
+use inmost_testing::{CHEAP, passphrase};
 
-const CHEAP: KdfCost = KdfCost::new(19 << 10, 2, 1);
 /// The environment variable with the child's store.
 const STORE: &str = "INMOST_TEST_STORE";
-
-fn passphrase() -> Passphrase {
-    Passphrase::new("a passphrase for tests").unwrap()
-}
 
 fn unlocked(store: &Path) -> Session {
     Vault::open(store).unwrap().unlock(&passphrase()).unwrap()

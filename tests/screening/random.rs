@@ -1,7 +1,7 @@
 //! A seeded source of random text, so that every run of the tests sees the same corpus.
 
-/// `SplitMix64` (Steele, Lea, Flood 2014).
-pub(crate) struct Random(u64);
+/// Random texts.
+pub(crate) struct Random(inmost_testing::Random);
 
 pub(crate) const DIGITS: &str = "0123456789";
 pub(crate) const HEX: &str = "0123456789abcdef";
@@ -21,15 +21,11 @@ pub(crate) const BASE64URL: &str =
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Self {
-        Self(seed)
+        Self(inmost_testing::Random(seed))
     }
 
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
+        self.0.next()
     }
 
     /// A number from `low` to `high`.

@@ -1,12 +1,7 @@
 //! Tests of choosing an engine through the public API, and of damage to redb's file.
 
-use inmost::{KdfCost, Passphrase, StorageEngine, VaultOptions};
-
-const CHEAP: KdfCost = KdfCost::new(19 << 10, 2, 1);
-
-fn passphrase() -> Passphrase {
-    Passphrase::new("a passphrase for tests").unwrap()
-}
+use inmost::{StorageEngine, VaultOptions};
+use inmost_testing::{CHEAP, passphrase};
 
 fn options(engine: StorageEngine) -> VaultOptions {
     VaultOptions::new().kdf_cost(CHEAP).engine(engine)

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use inmost::{
-    AnchorStatus, KdfCost, NewSlot, Passphrase, Session, StorageEngine, StoreError, Vault,
-    VaultOptions,
+    AnchorStatus, NewSlot, Passphrase, Session, StorageEngine, StoreError, Vault, VaultOptions,
 };
+use inmost_testing::CHEAP;
 
 use super::golden;
 
@@ -19,7 +19,6 @@ const BLOCK: usize = 4_096;
 /// From a slot of the anchor to the next.
 const STRIDE: usize = 128;
 const NO_BACKGROUND: &str = "INMOST_TEST_NO_BACKGROUND";
-const CHEAP: KdfCost = KdfCost::new(19 << 10, 2, 1);
 
 /// The files of a store as its last commit left them, and its anchor and header from before that commit.
 struct Copied {

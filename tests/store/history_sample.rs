@@ -5,9 +5,10 @@ use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 use inmost::{
-    ExpirySettings, FileError, HistorySettings, KdfCost, MemoryTool, NewFile, Passphrase, Session,
+    ExpirySettings, FileError, HistorySettings, MemoryTool, NewFile, Passphrase, Session,
     VaultOptions, VersionInfo, VersionQuery,
 };
+use inmost_testing::CHEAP;
 use serde_json::{Value, json};
 
 use crate::golden;
@@ -19,7 +20,7 @@ use crate::golden;
 pub(super) fn write(folder: &Path, is_golden: bool) {
     let passphrase = fs::read_to_string(folder.join("passphrase")).unwrap();
     let passphrase = Passphrase::new(&passphrase).unwrap();
-    let options = VaultOptions::new().kdf_cost(KdfCost::new(19 << 10, 2, 1));
+    let options = VaultOptions::new().kdf_cost(CHEAP);
     let session = options.create(folder.join("store"), &passphrase).unwrap();
     session.files().write("/memories/before.md", "before there was a history\n").unwrap();
     // Leaves a small log.

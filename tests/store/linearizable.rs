@@ -11,7 +11,8 @@ use std::slice;
 use std::time::Duration;
 
 use crate::zones::{Call, Files, history, judge};
-use inmost::{HistorySettings, KdfCost, Passphrase, Session, SessionOptions, VaultOptions};
+use inmost::{HistorySettings, Passphrase, Session, SessionOptions, VaultOptions};
+use inmost_testing::CHEAP;
 
 impl Files for Session {
     fn write(&self, path: &str, text: &str) {
@@ -43,9 +44,8 @@ fn calls_of_many_threads_are_linearizable_in_memory() {
 #[test]
 fn calls_of_many_threads_are_linearizable_on_disk_and_a_small_cache() {
     let place = tempfile::tempdir().unwrap();
-    let options = VaultOptions::new()
-        .kdf_cost(KdfCost::new(19 << 10, 2, 1))
-        .session(SessionOptions::new().max_cache_bytes(4_000));
+    let options =
+        VaultOptions::new().kdf_cost(CHEAP).session(SessionOptions::new().max_cache_bytes(4_000));
     let passphrase = Passphrase::new("a passphrase for tests").unwrap();
     let session = options.create(place.path().join("store"), &passphrase).unwrap();
     check(&session, 150);

@@ -5,14 +5,11 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use inmost::{KdfCost, MemoryTool, Passphrase, Session, StoreError, Vault, VaultOptions};
-
-fn passphrase() -> Passphrase {
-    Passphrase::new("correct horse battery staple").unwrap()
-}
+use inmost::{MemoryTool, Session, StoreError, Vault, VaultOptions};
+use inmost_testing::{CHEAP, passphrase};
 
 fn create(path: &Path) -> Session {
-    VaultOptions::new().kdf_cost(KdfCost::new(19 << 10, 2, 1)).create(path, &passphrase()).unwrap()
+    VaultOptions::new().kdf_cost(CHEAP).create(path, &passphrase()).unwrap()
 }
 
 fn unlock(path: &Path) -> Session {

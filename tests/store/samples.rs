@@ -6,7 +6,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use inmost::{KdfCost, Passphrase, Session, Vault, VaultOptions};
+use inmost::{Passphrase, Session, Vault, VaultOptions};
+use inmost_testing::CHEAP;
 
 use crate::{golden, history_sample};
 
@@ -68,7 +69,7 @@ fn write_a_store_in_use(folder: &Path) {
     let store = used.path().join("store");
     let passphrase = fs::read_to_string(folder.join("passphrase")).unwrap();
     let passphrase = Passphrase::new(&passphrase).unwrap();
-    let options = VaultOptions::new().kdf_cost(KdfCost::new(19 << 10, 2, 1));
+    let options = VaultOptions::new().kdf_cost(CHEAP);
     let session = options.create(&store, &passphrase).unwrap();
     for path in ["stays.md", "goes.md", "folder/changes.md"] {
         session.files().write(&format!("/memories/{path}"), path).unwrap();

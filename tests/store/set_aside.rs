@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use inmost::{KdfCost, Passphrase, Session, StoreError, Vault, VaultOptions};
+use inmost::{Session, StoreError, Vault, VaultOptions};
 use inmost_engines::local::LocalStorage;
 use inmost_storage::{EngineKind, Storage};
+use inmost_testing::{CHEAP, passphrase};
 use tempfile::TempDir;
 
 struct Place(TempDir);
@@ -20,17 +21,13 @@ impl Place {
     }
 
     fn create(&self) -> Session {
-        let options = VaultOptions::new().kdf_cost(KdfCost::new(19 << 10, 2, 1));
+        let options = VaultOptions::new().kdf_cost(CHEAP);
         options.create(self.path("store"), &passphrase()).unwrap()
     }
 
     fn unlock(&self, name: &str) -> Session {
         Vault::open(self.path(name)).unwrap().unlock(&passphrase()).unwrap()
     }
-}
-
-fn passphrase() -> Passphrase {
-    Passphrase::new("correct horse battery staple").unwrap()
 }
 
 fn read(session: &Session, path: &str) -> Option<String> {

@@ -11,12 +11,9 @@
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
-use inmost::{KdfCost, Passphrase, Vault, VaultOptions};
+use inmost::{Vault, VaultOptions};
 use inmost_agent::{AgentError, AgentOptions, Client, Limits, Secret};
-
-fn passphrase() -> Passphrase {
-    Passphrase::new("correct horse battery staple").unwrap()
-}
+use inmost_testing::{CHEAP, passphrase};
 
 /// Ends the process of the agent if the test fails.
 struct Agent(libc::pid_t);
@@ -42,7 +39,7 @@ fn a_client_locks_its_store_after_a_change_of_the_working_folder() {
         // The store is made here: a forked child may not use one of its parent's.
         // SAFETY: changes nothing but the timer of the child, which ends a child that hangs.
         unsafe { libc::alarm(60) };
-        let options = VaultOptions::new().kdf_cost(KdfCost::new(19_456, 2, 1));
+        let options = VaultOptions::new().kdf_cost(CHEAP);
         options.create(&store, &passphrase()).unwrap().lock();
         let limits = Limits { idle: Duration::from_secs(60), total: Duration::from_secs(60) };
         let (secret, options) = (Secret::new(passphrase(), None), AgentOptions::new(limits));

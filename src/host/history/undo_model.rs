@@ -13,6 +13,7 @@ use crate::session::Session;
 use crate::vfs::VersionKind;
 use crate::vfs::tests::model::{of_days, set_day};
 use inmost_format::record::plain::Random;
+use inmost_testing::seeds;
 
 /// The paths of the files and their texts.
 type Tree = BTreeMap<String, String>;
@@ -289,10 +290,9 @@ fn without(scenario: &Scenario, line: usize) -> Scenario {
 }
 
 /// Checks the scenario of each seed. Of one that fails, leaves lines out while it still fails.
-fn check_seeds(seeds: &str, check: fn(&Scenario) -> Result<(), String>) {
+fn check_seeds(check: fn(&Scenario) -> Result<(), String>) {
     let mut failures = Vec::new();
-    let (from, to) = seeds.split_once("..").unwrap();
-    for seed in from.parse::<u64>().unwrap()..to.parse().unwrap() {
+    for seed in seeds(0..400) {
         let mut scenario = random_scenario(seed).unwrap();
         let Err(mut error) = check(&scenario) else { continue };
         let mut line = 0;
@@ -308,28 +308,12 @@ fn check_seeds(seeds: &str, check: fn(&Scenario) -> Result<(), String>) {
     assert!(failures.is_empty(), "{failures:#?}");
 }
 
-fn long_seeds() -> String {
-    std::env::var("INMOST_SEEDS").unwrap_or_else(|_| "0..10000".to_owned())
-}
-
 #[test]
 fn an_undo_of_everything_since_a_time_brings_the_tree_back() {
-    check_seeds("0..400", undo_of_all);
+    check_seeds(undo_of_all);
 }
 
 #[test]
 fn an_undo_by_one_actor_leaves_what_only_others_changed() {
-    check_seeds("0..400", undo_of_a);
-}
-
-#[test]
-#[ignore = "the long form; INMOST_SEEDS=100..200 sets the seeds"]
-fn an_undo_of_everything_brings_the_tree_back_for_many_seeds() {
-    check_seeds(&long_seeds(), undo_of_all);
-}
-
-#[test]
-#[ignore = "the long form; INMOST_SEEDS=100..200 sets the seeds"]
-fn an_undo_by_one_actor_leaves_what_only_others_changed_for_many_seeds() {
-    check_seeds(&long_seeds(), undo_of_a);
+    check_seeds(undo_of_a);
 }

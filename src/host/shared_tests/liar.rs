@@ -3,12 +3,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::random::Random;
 use inmost_engines::memory::shared::{SharedHost, SharedMemory};
 use inmost_storage::{
     Access, Address, BareFiles, Batch, Delta, Engine, EngineKind, HeaderCopy, Known, Limit, Pull,
     SharedBatch, SharedEngine, SharedStorage, Storage, StorageError,
 };
+use inmost_testing::Random;
 
 /// What the server lies about.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::liar::{LIES, Liar, Lie, LyingStorage};
-use super::random::Random;
 use super::{SharedStore, raw_key};
 use crate::session::{Session, SessionOptions, StoreError};
 use crate::vfs::FileError;
 use inmost_engines::memory::shared::SharedMemory;
+use inmost_testing::Random;
 
 /// A host, with the newest text that it has seen.
 struct Host {

@@ -6,11 +6,11 @@
 use std::collections::HashMap;
 
 use super::SharedStore;
-use super::random::Random;
 use crate::session::{Session, StoreError};
 use crate::vfs::{FileError, FileText};
 use inmost_engines::memory::shared::Vault;
 use inmost_storage::limits::TRAIL_REACH;
+use inmost_testing::Random;
 
 fn write(session: &Session, text: &str) {
     session.files().write("/memories/a.md", text).unwrap();

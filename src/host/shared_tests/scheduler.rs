@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use inmost_engines::memory::shared::{Network, Operation, SharedMemory, Verdict};
 
-use super::random::Random;
+use inmost_testing::Random;
 
 /// The scheduler of one run.
 pub(super) struct Scheduler {

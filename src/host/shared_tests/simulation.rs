@@ -1,20 +1,20 @@
 //! Three hosts on one store, step by step in every order that a seed can choose, with crashes and lost replies. They change
 //! files and keyslots, purge, and rotate the keys.
 //!
-//! `INMOST_SCHEDULES` sets how many seeds are run, `INMOST_FIRST_SCHEDULE` the first of them.
+//! `INMOST_SEEDS=1..1000000` runs more seeds.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::random::Random;
 use super::scheduler::Scheduler;
 use super::slots::{Own, Slots};
 use super::spec::{Call, End, Event, Reply, is_linearizable};
 use super::{SharedStore, raw_key};
 use crate::session::{HistorySettings, Session, StoreError, VaultOptions, shift_clock};
 use crate::vfs::{FileError, Precondition};
+use inmost_testing::{Random, seeds};
 
 const HOSTS: u64 = 3;
 const FILES: usize = 3;
@@ -234,16 +234,12 @@ fn perform(session: &Session, call: &Call) -> Result<Reply, StoreError> {
     }
 }
 
-fn number_of(variable: &str, default: u64) -> u64 {
-    std::env::var(variable).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
-}
-
 #[test]
 fn no_order_of_steps_loses_or_mixes_a_call() {
-    let first = number_of("INMOST_FIRST_SCHEDULE", 1);
-    let schedules = number_of("INMOST_SCHEDULES", 300);
+    let mut schedules = 0;
     let (mut operations, mut faulty, mut opening, mut closed) = (0, 0, 0, 0);
-    for seed in first..first + schedules {
+    for seed in seeds(1..301) {
+        schedules += 1;
         let run = Run::new(seed);
         let judged = run.judge();
         opening += judged.0;

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use super::random::Random;
 use super::{SharedStore, raw_key};
 use crate::session::{Session, StoreError};
 use inmost_format::crypto::keys::RawKey;
 use inmost_format::header::NewSlot;
+use inmost_testing::Random;
 
 /// What a host has done to a keyslot or to all of them, with the time when it began, and when it ended if that is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

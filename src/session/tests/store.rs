@@ -10,7 +10,6 @@ use crate::session::{Session, SessionOptions, StoreError, VaultOptions};
 use inmost_engines::faulty::{Fault, FaultyStorage};
 use inmost_engines::memory::MemoryStorage;
 use inmost_format::crypto::cost::KdfLimits;
-use inmost_format::crypto::passphrase::Passphrase;
 use inmost_format::header::SlotLabel;
 use inmost_format::header::fixtures::TINY;
 use inmost_format::header::{Credential, NewSlot};
@@ -19,6 +18,7 @@ use inmost_format::header::{NextHeader, Unlocked};
 use inmost_format::record::node::Root;
 use inmost_format::record::{Kind, Node, RecordId, Sealer, Tag, sealed};
 use inmost_storage::{Address, EngineKind, HeaderCopy, Storage};
+pub(crate) use inmost_testing::passphrase;
 
 /// A store in memory that can be unlocked any number of times.
 pub(crate) struct TestStore {
@@ -195,9 +195,4 @@ pub(crate) fn options() -> VaultOptions {
         .kdf_limits(KdfLimits::of_tests())
         .kdf_cost(TINY)
         .session(SessionOptions::new().max_cache_bytes(0))
-}
-
-/// The passphrase of all test stores.
-pub(crate) fn passphrase() -> Passphrase {
-    Passphrase::new("correct horse battery staple").unwrap()
 }

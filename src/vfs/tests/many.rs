@@ -14,6 +14,7 @@ use crate::vfs::{EntryKind, NewFile, WriteOutcome};
 use inmost_engines::faulty::{Fault, FaultyStorage};
 use inmost_format::record::Kind;
 use inmost_storage::limits::BATCH_RECORDS;
+use inmost_testing::Random;
 
 /// The results of a call as text, which can be compared.
 fn shown(results: &[Result<WriteOutcome, FileError>]) -> Vec<String> {
@@ -40,18 +41,6 @@ fn small(count: usize) -> Vec<(String, String)> {
 
 pub(super) fn as_new(files: &[(String, String)]) -> Vec<NewFile<'_>> {
     files.iter().map(|(path, text)| NewFile::new(path, text)).collect()
-}
-
-/// Pseudorandom numbers: xorshift, seeded.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % u64::try_from(bound).unwrap()).unwrap()
-    }
 }
 
 /// A file to write, and whether it is one of the longest that fit one step, or longer.

@@ -5,26 +5,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::maintenance::RecoveryReport;
-use crate::session::tests::store::{self, TestStore};
+use crate::session::tests::store::{self, TestStore, options, passphrase};
 use crate::session::tests::watched::{Watch, WatchedStorage};
-use crate::session::{Session, StoreError, VaultOptions};
+use crate::session::{Session, StoreError};
 use crate::vfs::FileError;
 use inmost_engines::memory::MemoryStorage;
-use inmost_format::crypto::cost::{KdfCost, KdfLimits};
-use inmost_format::crypto::passphrase::Passphrase;
 use inmost_format::record::{Kind, Node, RecordId};
 use inmost_storage::{Address, Batch, EngineKind, Storage};
 
 type Files = BTreeMap<String, String>;
 type Records = Vec<(Address, Vec<u8>)>;
-
-fn passphrase() -> Passphrase {
-    Passphrase::new("salvage").unwrap()
-}
-
-fn options() -> VaultOptions {
-    VaultOptions::new().kdf_cost(KdfCost::new(8, 1, 1)).kdf_limits(KdfLimits::of_tests())
-}
 
 fn open(storage: &MemoryStorage) -> Result<Session, StoreError> {
     options().open_storage(Arc::new(storage.clone()))?.unlock(&passphrase())

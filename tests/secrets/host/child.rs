@@ -9,9 +9,10 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use inmost::{
-    ExpirySettings, HistorySettings, KdfCost, MemoryTool, Passphrase, Session, SessionOptions,
-    StoreError, Vault, VaultOptions, VersionQuery,
+    ExpirySettings, HistorySettings, MemoryTool, Passphrase, Session, SessionOptions, StoreError,
+    Vault, VaultOptions, VersionQuery,
 };
+use inmost_testing::CHEAP;
 use zeroize::{Zeroize, Zeroizing};
 
 /// An order to the child. On the pipe it is one byte, the length of its text in four bytes, and the text.
@@ -92,7 +93,7 @@ impl Host<'_> {
     fn unlocked(&self, order: u8, passphrase: &Passphrase) -> Result<Session, StoreError> {
         if order == Order::Create as u8 {
             let month = HistorySettings::keep(Duration::from_secs(30 * 24 * 60 * 60));
-            let options = VaultOptions::new().kdf_cost(KdfCost::new(19 << 10, 2, 1));
+            let options = VaultOptions::new().kdf_cost(CHEAP);
             let options = options.history(month).expiry(ExpirySettings::record());
             return options.create(self.store, passphrase);
         }

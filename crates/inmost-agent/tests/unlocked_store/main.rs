@@ -16,12 +16,13 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
 use inmost::{
-    ExpiryHindrance, ExpirySettings, FileError, Files, HistorySettings, KdfCost, MemoryTool,
-    NewFile, Passphrase, Precondition, Screen, ScreenInput, ScreenVerdict, SearchQuery,
-    SecretScreen, Session, StoreError, ToolOptions, Undone, UnlockedStore, VaultOptions,
-    VersionChannel, VersionQuery, WriteOutcome,
+    ExpiryHindrance, ExpirySettings, FileError, Files, HistorySettings, MemoryTool, NewFile,
+    Passphrase, Precondition, Screen, ScreenInput, ScreenVerdict, SearchQuery, SecretScreen,
+    Session, StoreError, ToolOptions, Undone, UnlockedStore, VaultOptions, VersionChannel,
+    VersionQuery, WriteOutcome,
 };
 use inmost_agent::{AgentError, AgentOptions, Client, ConnectOptions, Limits, Secret, SlotOptions};
+use inmost_testing::{CHEAP, passphrase};
 use suite::{SUITE, transcript};
 
 /// An agent on a thread of this process, and the folder of its store.
@@ -31,10 +32,6 @@ struct Agent {
     _home: tempfile::TempDir,
 }
 
-fn passphrase() -> Passphrase {
-    Passphrase::new("correct horse battery staple").unwrap()
-}
-
 /// How long the agent may take to start on a busy machine.
 const START: Duration = Duration::from_secs(120);
 
@@ -42,7 +39,7 @@ impl Agent {
     fn start() -> Self {
         let home = tempfile::tempdir().unwrap();
         let store = home.path().join("store");
-        let options = VaultOptions::new().kdf_cost(KdfCost::new(19_456, 2, 1));
+        let options = VaultOptions::new().kdf_cost(CHEAP);
         options.create(&store, &passphrase()).unwrap().lock();
         let (ready, wait) = mpsc::channel();
         let limits = Limits { idle: Duration::from_secs(600), total: Duration::from_secs(600) };

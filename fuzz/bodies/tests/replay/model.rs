@@ -2,9 +2,9 @@
 //! has little room or time.
 
 use inmost_fuzz_bodies::Scenario;
+use inmost_testing::for_all;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 
 fn scenario() -> impl Strategy<Value = Scenario> {
     let setup = vec(any::<u8>(), 0..12);
@@ -33,39 +33,18 @@ fn scenario_of_versions() -> impl Strategy<Value = Scenario> {
     })
 }
 
-fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
-}
-
-proptest! {
-    #![proptest_config(config(300))]
-
-    #[test]
-    fn a_store_behaves_like_the_model(scenario in scenario()) {
-        scenario.run();
-    }
-
-    #[test]
-    fn a_history_with_little_room_and_time_behaves_like_the_model(scenario in scenario_of_versions()) {
-        scenario.run();
-    }
-}
-
-/// `INMOST_SEEDS=100..200` sets the seeds.
 #[test]
-#[ignore = "the long form: 300 scenarios for each seed"]
-fn a_history_with_little_room_and_time_behaves_like_the_model_for_many_seeds() {
-    let seeds = std::env::var("INMOST_SEEDS").unwrap_or_else(|_| "0..10".to_owned());
-    let (from, to) = seeds.split_once("..").unwrap();
-    for seed in from.parse::<u64>().unwrap()..to.parse().unwrap() {
-        let mut bytes = [0; 32];
-        bytes[..8].copy_from_slice(&seed.to_le_bytes());
-        let random = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
-        let mut runner = TestRunner::new_with_rng(config(300), random);
-        let done = runner.run(&scenario_of_versions(), |scenario| {
-            scenario.run();
-            Ok(())
-        });
-        done.unwrap_or_else(|failure| panic!("seed {seed}: {failure}"));
-    }
+fn a_store_behaves_like_the_model() {
+    for_all(300, &scenario(), |scenario| {
+        scenario.run();
+        Ok(())
+    });
+}
+
+#[test]
+fn a_history_with_little_room_and_time_behaves_like_the_model() {
+    for_all(300, &scenario_of_versions(), |scenario| {
+        scenario.run();
+        Ok(())
+    });
 }

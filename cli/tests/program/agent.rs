@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::inmost::{Ended, Place, create, run};
+use crate::inmost::{Ended, PATIENCE, Place, create, run};
 
 const LOCKED: &str = "Error: Memory is locked. The user can unlock it with `inmost unlock`.";
 
@@ -46,7 +46,7 @@ fn is_gone(process: u32) -> bool {
 fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is_so() {
-        assert!(start.elapsed() < Duration::from_secs(60), "{what}");
+        assert!(start.elapsed() < PATIENCE, "{what}");
         thread::sleep(Duration::from_millis(20));
     }
 }

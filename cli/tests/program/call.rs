@@ -3,11 +3,10 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::inmost::{CHEAP, Ended, Place, create, run};
+use crate::inmost::{CHEAP, Ended, PATIENCE, Place, create, run};
 
 /// A running `inmost call`, to talk to.
 struct Talk {
@@ -38,7 +37,7 @@ impl Talk {
         let stdin = self.stdin.as_mut().unwrap();
         stdin.write_all(line.as_bytes()).unwrap();
         stdin.write_all(b"\n").unwrap();
-        let answer = self.answers.recv_timeout(Duration::from_secs(30)).expect("no answer came");
+        let answer = self.answers.recv_timeout(PATIENCE).expect("no answer came");
         serde_json::from_str(&answer).unwrap()
     }
 

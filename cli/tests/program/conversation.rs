@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{LocalModes, tcgetattr};
 
-use crate::inmost::Place;
+use crate::inmost::{PATIENCE, Place};
 
 /// The program in a pseudo-terminal.
 pub(crate) struct Conversation {
@@ -67,7 +67,7 @@ impl Conversation {
     /// Waits until the text is on the screen, and returns the output since the last wait.
     #[track_caller]
     pub(crate) fn until(&mut self, text: &str) -> String {
-        let deadline = Instant::now() + Duration::from_secs(30);
+        let deadline = Instant::now() + PATIENCE;
         loop {
             let screen = self.screen.lock().unwrap().clone();
             let new = &screen[self.read_to..];

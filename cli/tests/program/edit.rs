@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::conversation::{Conversation, bare};
-use crate::inmost::{Ended, PASSPHRASE, Place, run};
+use crate::inmost::{Ended, PASSPHRASE, PATIENCE, Place, run};
 
 const CANARY: &str = "xylophonequartzcanary";
 
@@ -279,10 +279,10 @@ fn rustix_type(folder: &Path) -> String {
 /// Waits for an effect of the editor.
 #[track_caller]
 fn wait_for(file: &Path) {
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + PATIENCE;
     while !file.exists() {
         assert!(Instant::now() < deadline, "{}", file.display());
-        std::thread::yield_now();
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

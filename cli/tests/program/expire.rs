@@ -1,10 +1,10 @@
 //! Expiry: the settings, what is deleted, and what it says.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::inmost::{CHEAP, Place, create};
+use crate::inmost::{CHEAP, PATIENCE, Place, create};
 
 fn objects(place: &Place, args: &[&str]) -> Vec<Value> {
     let out = place.run(["expire", "--json"].iter().chain(args), "").expect(0).out;
@@ -17,7 +17,7 @@ fn unused() -> Place {
     place.run(["expire", "--record", "on"], "").expect(0);
     place.run(["write", "/memories/a.md"], "one\n").expect(0);
     place.run(["write", "/memories/b/c.md"], "two\n").expect(0);
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + PATIENCE;
     while objects(&place, &["--unused-for", "1s", "--dry-run"]).len() < 3 {
         assert!(Instant::now() < deadline, "the second is never over");
     }

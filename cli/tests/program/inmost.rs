@@ -5,6 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -344,3 +345,6 @@ pub(crate) fn create(path: &str, text: &str) -> String {
     let call = serde_json::json!({ "command": "create", "path": path, "file_text": text });
     format!("{call}\n")
 }
+
+/// How long a test waits for another process before it fails. Far more than a busy machine needs.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);

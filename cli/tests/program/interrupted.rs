@@ -3,16 +3,16 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use crate::inmost::Place;
+use crate::inmost::{PATIENCE, Place};
 use crate::transfer::{export, last_line, plain};
 
 /// Kills the program when the condition holds, before it ends.
 #[track_caller]
 fn kill_when(mut command: Command, is_due: impl Fn() -> bool) {
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + PATIENCE;
     while !is_due() {
         assert!(Instant::now() < deadline);
         assert!(child.try_wait().unwrap().is_none(), "it ended before it could be interrupted");

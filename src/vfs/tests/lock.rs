@@ -78,14 +78,24 @@ fn a_session_that_is_dropped_lets_go_and_loses_nothing() {
 
 #[test]
 fn an_idle_session_locks_itself_and_one_in_use_does_not() {
-    // Far longer than a busy machine may hold up this thread between two uses.
     let limit = Duration::from_secs(2);
-    let session = SessionOptions::new().idle_lock(limit).in_memory().unwrap();
-    let since = Instant::now();
-    while since.elapsed() < 2 * limit {
-        session.files().list("/memories").unwrap();
-        thread::sleep(limit / 20);
-    }
+    // Where a busy machine has kept the uses too far apart, it tries again.
+    let used = (0..20).find_map(|_| {
+        let session = SessionOptions::new().idle_lock(limit).in_memory().unwrap();
+        let (since, mut last, mut longest) = (Instant::now(), Instant::now(), Duration::ZERO);
+        while since.elapsed() < 2 * limit {
+            let used = session.files().list("/memories");
+            longest = longest.max(last.elapsed());
+            last = Instant::now();
+            if used.is_err() {
+                assert!(longest > limit / 2, "it locks while it is used: {longest:?}");
+                return None;
+            }
+            thread::sleep(limit / 20);
+        }
+        Some((session, since))
+    });
+    let (session, since) = used.expect("the machine is too busy");
     // A long purge is not interrupted.
     session
         .exclusive::<_, StoreError>(|_| {

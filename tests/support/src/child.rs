@@ -25,4 +25,4 @@ pub fn in_child(work: impl FnOnce()) {
 }
 
 /// Seconds after which a child that hangs is killed, by SIGALRM.
-const PATIENCE: u32 = 60;
+const PATIENCE: u32 = 120;

@@ -2,15 +2,31 @@
 
 use super::*;
 
+/// An agent that was used for longer than its idle time of 3 s, and its connection. Where a busy machine has kept the uses too far
+/// apart, it tries again.
+fn long_used() -> (Place, u32, Talk) {
+    let used = (0..20).find_map(|_| {
+        let place = Place::with_store();
+        let mut last = Instant::now();
+        let agent = place.unlock(&["--idle", "3s"]);
+        let mut talk = Talk::with(&place);
+        let mut longest = Duration::ZERO;
+        let stays = (0..8).all(|_| {
+            thread::sleep(Duration::from_millis(500));
+            let reply = talk.ask(VIEW);
+            longest = longest.max(last.elapsed());
+            last = Instant::now();
+            reply["is_error"] == false
+        });
+        assert!(stays || longest > Duration::from_secs(2), "use puts it off: {longest:?}");
+        stays.then_some((place, agent, talk))
+    });
+    used.expect("the machine is too busy")
+}
+
 #[test]
 fn idle_connections_do_not_keep_it_unlocked() {
-    let place = Place::with_store();
-    let agent = place.unlock(&["--idle", "3s"]);
-    let mut talk = Talk::with(&place);
-    for _ in 0..8 {
-        thread::sleep(Duration::from_millis(500));
-        assert_eq!(talk.ask(VIEW)["is_error"], false, "use puts it off");
-    }
+    let (place, agent, mut talk) = long_used();
     let start = Instant::now();
     wait_until("it locks", || is_gone(agent));
     assert!(start.elapsed() > Duration::from_secs(1), "{:?}", start.elapsed());
@@ -32,11 +48,11 @@ fn looking_at_its_status_does_not_keep_it_unlocked() {
 #[test]
 fn it_locks_after_its_time_however_much_it_is_used() {
     let place = Place::with_store();
-    let agent = place.unlock(&["--for", "2s"]);
+    let agent = place.unlock(&["--for", "5s"]);
     let mut talk = Talk::with(&place);
     let start = Instant::now();
     while talk.ask(VIEW)["is_error"] == false {
-        assert!(start.elapsed() < Duration::from_secs(60), "it locks");
+        assert!(start.elapsed() < PATIENCE, "it locks");
         thread::sleep(Duration::from_millis(100));
     }
     wait_until("it ends", || is_gone(agent));

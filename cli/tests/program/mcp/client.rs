@@ -3,11 +3,10 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::inmost::{Ended, Place};
+use crate::inmost::{Ended, PATIENCE, Place};
 
 pub(super) const LISTING: &str = "Here're the files and directories up to 2 levels deep in \
                                   /memories, excluding hidden items and node_modules:\n";
@@ -65,7 +64,7 @@ impl Client {
 
     /// The next message of the server.
     pub(super) fn next(&mut self) -> Value {
-        let message = self.messages.recv_timeout(Duration::from_secs(60)).expect("no answer came");
+        let message = self.messages.recv_timeout(PATIENCE).expect("no answer came");
         serde_json::from_str(&message).unwrap()
     }
 

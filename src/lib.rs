@@ -14,11 +14,11 @@
 //!   touches the disk. [`SessionOptions`] sets quotas.
 //! - [`MemoryTool`] runs an agent's calls: it takes JSON and returns the exact text for the model. [`ToolCommand`] is a
 //!   call as a type. A [`Screen`], such as [`SecretScreen`], looks at what the model writes before it is saved.
-//! - [`Files`] is for hosts that are not agents: read, write, list, search. Its errors are [`FileError`].
+//! - [`Files`] is for programs that are not agents: read, write, list, search. Its errors are [`FileError`].
 //! - [`History`] lists changes, brings earlier texts back and forgets them; [`Expiry`] deletes files that nobody uses. Both are
 //!   off by default.
 //! - [`UnlockedStore`] is the trait below both of them, for a store that another process has unlocked: the
-//!   crate `inmost-agent` connects to one.
+//!   crate `inmost-keyd` connects to one.
 //! - [`ToolError`] is an error that the model can act on; [`StoreError`] is one that the application must act on.
 //!   Neither converts into the other.
 //!
@@ -56,7 +56,7 @@
 //! default.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
-mod host;
+mod api;
 #[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod internals;
@@ -79,8 +79,8 @@ pub use inmost_format::header::{
     SlotInfo, SlotKind, SlotLabel,
 };
 
-// Entry points: the memory tool and files, on a session or a key agent.
-pub use host::{
+// Entry points: the memory tool and files, on a session or a key daemon.
+pub use api::{
     Expiry, ExpiryStore, Files, History, HistoryStore, MemoryTool, MemoryToolBuilder, Pages,
     ToolReply, UndoPlan, Undone, UnlockedStore,
 };
@@ -121,15 +121,15 @@ pub use inmost_format::secret::{Protections, harden_process, protections};
 // Memory of programs that keep many stores open.
 pub use inmost_engines::map_large_buffers;
 
-// Buffers of the key agent and the program. Not for users: without any promise of semver.
+// Buffers of the key daemon and the program. Not for users: without any promise of semver.
 #[doc(hidden)]
 pub use inmost_format::secret::Wiped;
 
-// Escapes what a terminal would obey. For the key agent and the program: without any promise of semver.
+// Escapes what a terminal would obey. For the key daemon and the program: without any promise of semver.
 #[doc(hidden)]
 pub use printable::{is_unprintable, printable};
 
-// Files, for hosts that are not agents.
+// Files, for programs that are not agents.
 pub use vfs::{
     EntryKind, ExpiredFile, ExpiryHindrance, ExpiryReport, ExpiryStatus, FileError, FileText,
     FileVersion, FolderEntry, HistoryStatus, LineRange, Metadata, NewFile, Page, PageCursor,

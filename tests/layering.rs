@@ -45,7 +45,7 @@ const CRATES: [Crate; 5] = [
             &["maintenance"],
             &["vfs"],
             &["tool"],
-            &["host"],
+            &["api"],
             &["internals"],
         ],
     },
@@ -103,8 +103,7 @@ fn every_module_names_only_lower_layers() {
 #[test]
 fn the_other_crates_reach_nothing_but_the_public_api() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders =
-        ["cli", "crates/inmost-agent", "nodejs", "python"].map(|folder| root.join(folder));
+    let folders = ["cli", "crates/inmost-keyd", "nodejs", "python"].map(|folder| root.join(folder));
     for path in folders.iter().flat_map(|folder| sources(&folder.join("src"))) {
         let errors = check_foreign(&fs::read_to_string(&path).unwrap());
         assert!(errors.is_empty(), "{}: {errors:?}", path.display());
@@ -214,7 +213,7 @@ fn every_source_file_is_declared_as_a_module() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folders = CRATES.iter().map(|krate| krate.folder).chain([
         "cli/src",
-        "crates/inmost-agent/src",
+        "crates/inmost-keyd/src",
         "nodejs/src",
         "python/src",
     ]);

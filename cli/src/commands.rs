@@ -55,7 +55,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::args::OpenArgs;
 use crate::exit::Failure;
 use crate::output::print;
-use crate::{agent, completion, usage};
+use crate::{completion, keyd, usage};
 
 /// An encrypted memory store for AI agents.
 ///
@@ -122,9 +122,9 @@ pub(crate) enum Command {
     PostgresSchema(postgres_schema::PostgresSchemaCommand),
     Completions(completions::Completions),
     Man(man::Man),
-    /// Run the key agent; `unlock` starts this in the background
+    /// Run the key daemon; `unlock` starts this in the background
     #[command(hide = true)]
-    Agent,
+    Keyd,
 }
 
 /// Parses the command line. Returns `None` after printing the help or the version, or what completes a word.
@@ -210,7 +210,7 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::PostgresSchema(schema) => schema.run(),
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(command_line()),
-        Command::Agent => agent::run(),
+        Command::Keyd => keyd::run(),
     }
 }
 

@@ -1,5 +1,5 @@
 //! Answers a shell that completes a command line. Commands and options come from the description of the command line; memory
-//! paths from the key agent, so only while the store is unlocked. Nothing is printed but what completes the word.
+//! paths from the key daemon, so only while the store is unlocked. Nothing is printed but what completes the word.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -14,7 +14,7 @@ use clap_complete::Shell;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::{CompleteEnv, Shells};
 use inmost::{Files, WalkEntry};
-use inmost_agent::ConnectOptions;
+use inmost_keyd::ConnectOptions;
 
 use crate::args::PlaceArgs;
 use crate::display;
@@ -49,7 +49,7 @@ pub(crate) fn memory_path() -> ArgValueCompleter {
 
 fn paths(typed: &OsStr) -> Vec<CompletionCandidate> {
     let Some(typed) = typed.to_str().map(str::to_owned) else { return Vec::new() };
-    // A key agent that does not reply must not hold up the shell. The thread ends with this process, which only completes.
+    // A key daemon that does not reply must not hold up the shell. The thread ends with this process, which only completes.
     let (found, wait) = mpsc::channel();
     thread::spawn(move || found.send(paths_from(&typed)));
     wait.recv_timeout(LIMIT).ok().flatten().unwrap_or_default()

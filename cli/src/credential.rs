@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use inmost::Keyfile;
-use inmost_agent::Secret;
+use inmost_keyd::Secret;
 
 use crate::exit::Failure;
 use crate::keyfile;

@@ -14,7 +14,7 @@ pub(crate) fn allocated(folder: &Path) -> io::Result<u64> {
             let entry = entry?;
             // The metadata of a link itself, not of its target.
             let metadata = match entry.metadata() {
-                // A key agent removes files of the store at any time.
+                // A key daemon removes files of the store at any time.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 metadata => metadata?,
             };

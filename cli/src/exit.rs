@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io;
 
 use inmost::{LabelError, RandomnessFailed, RecoveryKeyError, StoreError};
-use inmost_agent::AgentError;
+use inmost_keyd::DaemonError;
 
 /// What each exit code means, as the manual has it. A code never gets another meaning: scripts depend on them.
 pub(crate) const MEANINGS: [(Exit, &str); 14] = [
@@ -70,7 +70,7 @@ impl Exit {
             | StoreError::DiskFull
             | StoreError::Halted
             | StoreError::AnchorUnavailable
-            | StoreError::KeyAgent(_)
+            | StoreError::KeyDaemon(_)
             | StoreError::OutcomeUnknown
             | StoreError::CommitUnknown
             | StoreError::Unavailable(_)
@@ -158,7 +158,7 @@ impl From<StoreError> for Failure {
         };
         let advice = match &error {
             StoreError::InUse(_) => {
-                "Close the other program that uses the store, or wait for it. If it is a key agent, which `inmost unlock` starts, use its XDG_RUNTIME_DIR and the path with which the store was unlocked."
+                "Close the other program that uses the store, or wait for it. If it is a key daemon, which `inmost unlock` starts, use its XDG_RUNTIME_DIR and the path with which the store was unlocked."
             }
             StoreError::Locked => "Unlock it again, with `inmost unlock`.",
             StoreError::NotAStore => "Check the path, or create a store there with `inmost init`.",
@@ -171,21 +171,21 @@ impl From<StoreError> for Failure {
     }
 }
 
-impl From<AgentError> for Failure {
-    fn from(error: AgentError) -> Self {
+impl From<DaemonError> for Failure {
+    fn from(error: DaemonError) -> Self {
         let exit = match error {
-            AgentError::Store(error) => return error.into(),
-            AgentError::CannotBind { .. }
-            | AgentError::CannotListen(_)
-            | AgentError::CannotStart(_)
-            | AgentError::SocketFolder(_)
-            | AgentError::Unreachable { .. }
-            | AgentError::WorkingFolder(_) => Exit::Io,
-            AgentError::NotFound { .. }
-            | AgentError::OtherVersion { .. }
-            | AgentError::TooManyClients
-            | AgentError::Unresponsive { .. } => Exit::InUse,
-            AgentError::NotStartedByProgram | AgentError::OtherAnchor => Exit::Usage,
+            DaemonError::Store(error) => return error.into(),
+            DaemonError::CannotBind { .. }
+            | DaemonError::CannotListen(_)
+            | DaemonError::CannotStart(_)
+            | DaemonError::SocketFolder(_)
+            | DaemonError::Unreachable { .. }
+            | DaemonError::WorkingFolder(_) => Exit::Io,
+            DaemonError::NotFound { .. }
+            | DaemonError::OtherVersion { .. }
+            | DaemonError::TooManyClients
+            | DaemonError::Unresponsive { .. } => Exit::InUse,
+            DaemonError::NotStartedByProgram | DaemonError::OtherAnchor => Exit::Usage,
             _ => Exit::Other,
         };
         Self::new(exit, error.to_string(), error.advice())
@@ -247,7 +247,7 @@ mod tests {
             (StoreError::InUse(None), Exit::InUse),
             (StoreError::InUse(Some(7)), Exit::InUse),
             (StoreError::Io(io()), Exit::Io),
-            (StoreError::KeyAgent("why".into()), Exit::Io),
+            (StoreError::KeyDaemon("why".into()), Exit::Io),
             (StoreError::OutcomeUnknown, Exit::Io),
             (StoreError::CommitUnknown, Exit::Io),
             (StoreError::Unavailable("why".into()), Exit::Io),

@@ -1,5 +1,5 @@
 //! Ctrl-C during long work. Work that can be continued later ends at its next good point and says how to go on. Work of the
-//! key agent does not end with the command that asked for it, which says so.
+//! key daemon does not end with the command that asked for it, which says so.
 
 #[cfg(unix)]
 use std::process;
@@ -41,18 +41,18 @@ impl Interrupt {
     }
 }
 
-/// Long work that the key agent may do for a command, until this is dropped.
-pub(crate) struct AgentWork {
+/// Long work that the key daemon may do for a command, until this is dropped.
+pub(crate) struct DaemonWork {
     #[cfg(unix)]
     handle: Option<signal_hook::iterator::Handle>,
 }
 
-impl AgentWork {
-    /// From now on, Ctrl-C ends the command with a message if a key agent holds the store. If this process holds it, the work
+impl DaemonWork {
+    /// From now on, Ctrl-C ends the command with a message if a key daemon holds the store. If this process holds it, the work
     /// ends with it.
     #[cfg(unix)]
     pub(crate) fn begin(store: &OpenStore) -> Self {
-        let OpenStore::Agent(client) = store else { return Self { handle: None } };
+        let OpenStore::Daemon(client) = store else { return Self { handle: None } };
         let process = client.process();
         // On an error, Ctrl-C ends the program without a message.
         let Ok(mut signals) = Signals::new([SIGINT]) else { return Self { handle: None } };
@@ -60,7 +60,7 @@ impl AgentWork {
         let spawned = thread::Builder::new().spawn(move || {
             if signals.forever().next().is_some() {
                 streams::print_error(
-                    &format!("Interrupted, but the key agent, process {process}, goes on with the work to its end."),
+                    &format!("Interrupted, but the key daemon, process {process}, goes on with the work to its end."),
                     "To stop it too, run `inmost lock`: after ten seconds it cuts the work off, and the store is as sound as after a crash.",
                 );
                 process::exit(CODE);
@@ -80,7 +80,7 @@ impl AgentWork {
 }
 
 #[cfg(unix)]
-impl Drop for AgentWork {
+impl Drop for DaemonWork {
     fn drop(&mut self) {
         if let Some(handle) = &self.handle {
             handle.close();

@@ -3,7 +3,6 @@
 //! It uses only the library's public API. Every failure becomes an [`exit::Failure`]: two lines on standard error and an
 //! exit code.
 
-mod agent;
 mod args;
 mod bars;
 #[cfg(unix)]
@@ -27,6 +26,7 @@ mod file_failure;
 mod host_files;
 mod interrupt;
 mod json_line;
+mod keyd;
 mod keyfile;
 mod line_editor;
 mod lines;

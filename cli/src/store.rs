@@ -1,4 +1,4 @@
-//! The open store that a command works on: a session of this process, or a client of the key agent.
+//! The open store that a command works on: a session of this process, or a client of the key daemon.
 
 pub(crate) mod database;
 pub(crate) mod naming;
@@ -8,4 +8,4 @@ pub(crate) mod place;
 pub(crate) mod restrictions;
 pub(crate) mod unlocking;
 
-pub(crate) use inmost_agent::OpenStore;
+pub(crate) use inmost_keyd::OpenStore;

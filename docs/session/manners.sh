@@ -114,9 +114,9 @@ cheap='--kdf-memory-mib 19 --kdf-passes 2'
     run 'find /dev/shm -maxdepth 1 -name "inmost-edit-*" | wc -l'
     typed 'inmost edit people/ada.md' 'Passphrase for' "$secret"
     run 'find /dev/shm -maxdepth 1 -name "inmost-edit-*" | wc -l'
-    about 'The key agent has its whole name in status'
+    about 'The key daemon has its whole name in status'
     typed 'inmost unlock' 'Passphrase for' "$secret"
-    run 'inmost status | grep -A 2 "^key agent"' 'inmost lock'
+    run 'inmost status | grep -A 2 "^key daemon"' 'inmost lock'
     about 'A stream of calls goes on after a locked answer'
     view='{"command":"view","path":"/memories/people/ada.md"}'
     run "(unset INMOST_PASSPHRASE; (echo '$view'; sleep 2; INMOST_PASSPHRASE='$secret' inmost unlock >/dev/null; echo '$view') | inmost call --text --keep-going)" 'inmost lock'
@@ -134,6 +134,6 @@ More in `Error: Memory is unavailable.`: the model cannot repair a store, and th
 
 Elsewhere: history and undo in docs/HISTORY.md; salvage in docs/OPERATIONS.md; service units, the lock on suspend, graphical
 prompts, completion of memory paths and the browser in README.md; the packages in python/ and nodejs/; the client of the key
-agent in crates/inmost-agent.
+daemon in crates/inmost-keyd.
 END
 } | sed "s|$program|~/bin/inmost|g; s|$place|~|g" >"$page"

@@ -22,7 +22,7 @@ export interface SearchOptions {
 }
 
 /**
- * The files of a store, for hosts that are not agents. Paths are those of the memory tool: `/memories` or a path below it.
+ * The files of a store, for programs that are not agents. Paths are those of the memory tool: `/memories` or a path below it.
  *
  * Every change is one atomic step and is on disk when its promise resolves. Calls that run at the same time take effect in
  * any order; `await` the first where the order matters.

@@ -18,7 +18,7 @@
  *
  * Keys are wiped when a store is locked. JavaScript strings cannot be wiped: a passphrase that was given as a string, and
  * every text that a call returned, stay in memory until the engine uses that memory again. A passphrase in a `Buffer` can be
- * overwritten by its owner; a store that a key agent holds (`Store.connect`) needs none.
+ * overwritten by its owner; a store that a key daemon holds (`Store.connect`) needs none.
  */
 
 import { runNow } from './errors.js';

@@ -58,7 +58,7 @@ export type ConnectOptions = Anchored & Pick<Limits, 'actor'>;
  * to another one. If the process ends without `close`, nothing is lost.
  */
 export class Store {
-  /** The files of the store, for hosts that are not agents. */
+  /** The files of the store, for programs that are not agents. */
   readonly files: Files;
   /** The history of the store. */
   readonly history: History;
@@ -90,7 +90,7 @@ export class Store {
   }
 
   /**
-   * Connects to the key agent that holds a store since `inmost unlock`. Needs no passphrase.
+   * Connects to the key daemon that holds a store since `inmost unlock`. Needs no passphrase.
    *
    * Calls go through one connection, one after the other; connect again for calls in parallel.
    */
@@ -113,12 +113,12 @@ export class Store {
     return run(() => this.#store.isLocked());
   }
 
-  /** Locks the store and wipes its keys. A store that a key agent holds is locked for all programs. */
+  /** Locks the store and wipes its keys. A store that a key daemon holds is locked for all programs. */
   async lock(): Promise<void> {
     return run(() => this.#store.lock());
   }
 
-  /** Locks a store that this process opened; disconnects from a key agent, which goes on. Can be repeated. */
+  /** Locks a store that this process opened; disconnects from a key daemon, which goes on. Can be repeated. */
   async close(): Promise<void> {
     return run(() => this.#store.close());
   }

@@ -63,7 +63,7 @@ export declare class NativeStore {
   static open(path: string, options: StoreOptions): Promise<NativeStore>
   /** Creates a store that never touches the disk. */
   static inMemory(options: StoreOptions): Promise<NativeStore>
-  /** Connects to the key agent that holds a store. */
+  /** Connects to the key daemon that holds a store. */
   static connect(path: string, options: StoreOptions): Promise<NativeStore>
   /** The memory tool on this store. */
   memoryTool(options: ToolOptions): NativeTool
@@ -71,9 +71,9 @@ export declare class NativeStore {
   status(): Promise<StoreStatus>
   /** Whether the store is locked. */
   isLocked(): Promise<boolean>
-  /** Locks the store and wipes its keys. A key agent locks it for all programs. */
+  /** Locks the store and wipes its keys. A key daemon locks it for all programs. */
   lock(): Promise<void>
-  /** Locks a store that this process opened; disconnects from a key agent. */
+  /** Locks a store that this process opened; disconnects from a key daemon. */
   close(): Promise<void>
 }
 

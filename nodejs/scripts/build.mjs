@@ -28,7 +28,7 @@ if (!addon || !program) throw new Error('cargo did not name the addon and the pr
 
 mkdirSync(native, { recursive: true });
 copy(addon, join(native, `inmost.${platform()}.node`));
-// MCP clients start the program, and the key agent is always the program, never node.
+// MCP clients start the program, and the key daemon is always the program, never node.
 copy(program, join(native, basename(program)));
 const { exports, dts } = await generateTypeDef({ typeDefDir: types, cwd: folder });
 writeFileSync(join(native, 'native.d.ts'), dts);

@@ -8,7 +8,7 @@ use std::fs::File;
 use inmost::{
     Keyfile, Passphrase, PassphraseError, RandomnessFailed, RawKey, RecoveryKey, StoreError, Wiped,
 };
-use inmost_agent::Secret;
+use inmost_keyd::Secret;
 use napi::Env;
 use napi::bindgen_prelude::{Buffer, Either, JsValue, Uint8Array, Unknown};
 use napi_derive::napi;

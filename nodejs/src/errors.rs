@@ -4,7 +4,7 @@
 //! No message contains a path or a text of the memory. Where an error names a path, it is among the details.
 
 use inmost::{FileError, FileVersion, StoreError};
-use inmost_agent::AgentError;
+use inmost_keyd::DaemonError;
 use napi::Env;
 use napi::bindgen_prelude::{JsValue, Null, Object, Unknown};
 
@@ -159,20 +159,20 @@ impl From<FileError> for Failure {
     }
 }
 
-impl From<AgentError> for Failure {
-    fn from(error: AgentError) -> Self {
+impl From<DaemonError> for Failure {
+    fn from(error: DaemonError) -> Self {
         match error {
-            AgentError::Store(error) => error.into(),
-            error => Self::new(Family::Store, "KeyAgent", error.to_string(), error.advice()),
+            DaemonError::Store(error) => error.into(),
+            error => Self::new(Family::Store, "KeyDaemon", error.to_string(), error.advice()),
         }
     }
 }
 
-/// The failure for a store that no key agent holds.
-pub(crate) fn no_agent() -> Failure {
+/// The failure for a store that no key daemon holds.
+pub(crate) fn no_daemon() -> Failure {
     let advice = "Run `inmost unlock` first, or open the store with Store.open.";
-    let message = "No key agent holds the store.".to_owned();
-    Failure::new(Family::Store, "NoKeyAgent", message, advice)
+    let message = "No key daemon holds the store.".to_owned();
+    Failure::new(Family::Store, "NoKeyDaemon", message, advice)
 }
 
 /// The failure for a credential that no store could have.

@@ -1,19 +1,19 @@
-//! What the objects of one store share: its session, or its connection to a key agent.
+//! What the objects of one store share: its session, or its connection to a key daemon.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
 use inmost::{Session, StoreError};
-use inmost_agent::{Client, OpenStore};
+use inmost_keyd::{Client, OpenStore};
 
 /// A store that one or more objects use.
 pub(crate) enum Shared {
     /// Opened by this process.
     Session(Session),
-    /// Held by a key agent.
-    Agent(Connection),
+    /// Held by a key daemon.
+    Daemon(Connection),
 }
 
-/// A connection to a key agent, until it is closed.
+/// A connection to a key daemon, until it is closed.
 pub(crate) struct Connection {
     /// `None` once closed.
     client: RwLock<Option<Client>>,
@@ -29,27 +29,27 @@ impl Shared {
     pub(crate) fn of_client(client: Client) -> Result<Arc<Self>, StoreError> {
         let closed = Session::in_memory()?;
         closed.lock();
-        Ok(Arc::new(Self::Agent(Connection { client: RwLock::new(Some(client)), closed })))
+        Ok(Arc::new(Self::Daemon(Connection { client: RwLock::new(Some(client)), closed })))
     }
 
     /// A handle for one call.
     pub(crate) fn handle(&self) -> OpenStore {
         match self {
             Self::Session(session) => OpenStore::Here(session.clone()),
-            Self::Agent(connection) => {
+            Self::Daemon(connection) => {
                 let client = connection.client.read().unwrap_or_else(PoisonError::into_inner);
                 client
                     .clone()
-                    .map_or_else(|| OpenStore::Here(connection.closed.clone()), OpenStore::Agent)
+                    .map_or_else(|| OpenStore::Here(connection.closed.clone()), OpenStore::Daemon)
             }
         }
     }
 
-    /// Ends the use of the store through this object: locks a session, and closes a connection. The key agent goes on.
+    /// Ends the use of the store through this object: locks a session, and closes a connection. The key daemon goes on.
     pub(crate) fn close(&self) {
         match self {
             Self::Session(session) => session.lock(),
-            Self::Agent(connection) => {
+            Self::Daemon(connection) => {
                 let mut client = connection.client.write().unwrap_or_else(PoisonError::into_inner);
                 drop(client.take());
             }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use inmost::Session;
-use inmost_agent::{ConnectOptions, OpenStore};
+use inmost_keyd::{ConnectOptions, OpenStore};
 use napi::Env;
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
@@ -85,14 +85,14 @@ impl NativeStore {
         })
     }
 
-    /// Connects to the key agent that holds a store.
+    /// Connects to the key daemon that holds a store.
     #[napi(ts_return_type = "Promise<NativeStore>")]
     pub fn connect(path: String, options: StoreOptions) -> AsyncTask<Work<NativeStore>> {
         task::start(move || {
             let connect = ConnectOptions::new()
                 .anchor(options.anchor().as_deref())
                 .actor(options.actor.as_deref());
-            let client = connect.connect(path)?.ok_or_else(errors::no_agent)?;
+            let client = connect.connect(path)?.ok_or_else(errors::no_daemon)?;
             Ok(Self { shared: Shared::of_client(client)? })
         })
     }
@@ -117,14 +117,14 @@ impl NativeStore {
         task::start(move || Ok(shared.handle().is_locked()?))
     }
 
-    /// Locks the store and wipes its keys. A key agent locks it for all programs.
+    /// Locks the store and wipes its keys. A key daemon locks it for all programs.
     #[napi(ts_return_type = "Promise<void>")]
     pub fn lock(&self) -> AsyncTask<Work<()>> {
         let shared = Arc::clone(&self.shared);
         task::start(move || Ok(shared.handle().lock()?))
     }
 
-    /// Locks a store that this process opened; disconnects from a key agent.
+    /// Locks a store that this process opened; disconnects from a key daemon.
     #[napi(ts_return_type = "Promise<void>")]
     pub fn close(&self) -> AsyncTask<Work<()>> {
         let shared = Arc::clone(&self.shared);

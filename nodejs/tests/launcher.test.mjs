@@ -58,7 +58,7 @@ test('an MCP server ends when its client closes the connection', { skip: process
   assert.equal(code, 0);
 });
 
-test('the key agent is the native program, not node', { skip: process.platform !== 'linux' }, async (t) => {
+test('the key daemon is the native program, not node', { skip: process.platform !== 'linux' }, async (t) => {
   const folder = temporaryFolder(t);
   const [path, phrase] = [join(folder, 's'), join(folder, 'phrase')];
   writeFileSync(phrase, PASSPHRASE);

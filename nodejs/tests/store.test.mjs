@@ -76,7 +76,7 @@ test('errors name the fact and the next step', async (t) => {
   const first = await Store.open(path, { rawKey });
   await assert.rejects(Store.open(path, { rawKey }), (error) => {
     assert.equal(error.code, 'InUse');
-    assert.match(error.message, /key agent/);
+    assert.match(error.message, /key daemon/);
     assert(error.message.endsWith(error.advice));
     assert(!Object.keys(error).includes('advice'));
     return true;
@@ -201,7 +201,7 @@ test('require and import give the same classes', async (t) => {
   await assert.rejects(store.files.read('/memories/none'), required.FileError);
 });
 
-test('a program without the passphrase uses the store that a key agent holds', { skip: process.platform === 'win32' }, async (t) => {
+test('a program without the passphrase uses the store that a key daemon holds', { skip: process.platform === 'win32' }, async (t) => {
   const path = await heldStore(t);
   const store = await Store.connect(path, { actor: 'tester' });
   await store.files.write('/memories/a', 'Ada\n');
@@ -214,5 +214,5 @@ test('a program without the passphrase uses the store that a key agent holds', {
   assert.equal(await other.files.read('/memories/a'), 'Ada\n');
   await other.lock();
   await assert.rejects(other.files.list(), StoreError);
-  await assert.rejects(Store.connect(path), { name: 'StoreError', code: 'NoKeyAgent' });
+  await assert.rejects(Store.connect(path), { name: 'StoreError', code: 'NoKeyDaemon' });
 });

@@ -35,12 +35,12 @@ export async function storeOnDisk(t) {
   return { path, rawKey };
 }
 
-/** The path of a store that a key agent holds. */
+/** The path of a store that a key daemon holds. */
 export async function heldStore(t) {
   const before = process.env.XDG_RUNTIME_DIR;
   const [folder, sockets] = [mkdtempSync(join(tmpdir(), 'im')), mkdtempSync(join(tmpdir(), 'im'))];
   const [path, phrase] = [join(folder, 's'), join(folder, 'phrase')];
-  // Hooks run in their order, and the agent must end before its folder goes.
+  // Hooks run in their order, and the daemon must end before its folder goes.
   t.after(() => {
     spawnSync(PROGRAM, ['lock', '--store', path], { stdio: 'ignore' });
     if (before === undefined) delete process.env.XDG_RUNTIME_DIR;

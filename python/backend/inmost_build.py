@@ -1,6 +1,6 @@
 """Builds the wheel of the package: maturin, with the native program `inmost` as a script.
 
-The program comes along because MCP clients start it, and because the key agent is always the program, never an
+The program comes along because MCP clients start it, and because the key daemon is always the program, never an
 interpreter. It is built from the same workspace, with the profile `INMOST_PROFILE` (`release` by default) like the
 extension module.
 """

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use inmost::{
     Keyfile, Passphrase, PassphraseError, RandomnessFailed, RawKey, RecoveryKey, StoreError, Wiped,
 };
-use inmost_agent::Secret;
+use inmost_keyd::Secret;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyString};

@@ -5,7 +5,7 @@
 //! so that a traceback in a log does not show it.
 
 use inmost::{FileError, StoreError};
-use inmost_agent::AgentError;
+use inmost_keyd::DaemonError;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 
@@ -73,18 +73,18 @@ pub(crate) fn of_file(py: Python<'_>, error: FileError) -> PyErr {
     exception(py, class, &message, "", fields)
 }
 
-/// The exception for a key agent that cannot be used.
-pub(crate) fn of_agent(py: Python<'_>, error: AgentError) -> PyErr {
+/// The exception for a key daemon that cannot be used.
+pub(crate) fn of_daemon(py: Python<'_>, error: DaemonError) -> PyErr {
     match error {
-        AgentError::Store(error) => of_store(py, &error),
-        error => exception(py, "KeyAgent", &error.to_string(), error.advice(), vec![]),
+        DaemonError::Store(error) => of_store(py, &error),
+        error => exception(py, "KeyDaemon", &error.to_string(), error.advice(), vec![]),
     }
 }
 
-/// The exception for a store that no key agent holds.
-pub(crate) fn no_agent(py: Python<'_>) -> PyErr {
+/// The exception for a store that no key daemon holds.
+pub(crate) fn no_daemon(py: Python<'_>) -> PyErr {
     let advice = "Run `inmost unlock` first, or open the store with Store.open.";
-    exception(py, "NoKeyAgent", "No key agent holds the store.", advice, vec![])
+    exception(py, "NoKeyDaemon", "No key daemon holds the store.", advice, vec![])
 }
 
 /// The exception for a credential that no store could have.

@@ -1,4 +1,4 @@
-//! The class `inmost.Files`: files for hosts that are not agents.
+//! The class `inmost.Files`: files for programs that are not agents.
 
 use std::sync::Arc;
 use std::time::SystemTime;

@@ -1,9 +1,9 @@
-//! What the objects of one store share: its session, or its connection to a key agent.
+//! What the objects of one store share: its session, or its connection to a key daemon.
 
 use std::sync::{Arc, PoisonError, RwLock, TryLockError};
 
 use inmost::{FileError, Session, StoreError};
-use inmost_agent::{AgentError, Client, OpenStore};
+use inmost_keyd::{Client, DaemonError, OpenStore};
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -12,11 +12,11 @@ use crate::errors;
 pub(crate) enum Shared {
     /// Opened by this process.
     Session(Session),
-    /// Held by a key agent.
-    Agent(Connection),
+    /// Held by a key daemon.
+    Daemon(Connection),
 }
 
-/// A connection to a key agent, until it is closed.
+/// A connection to a key daemon, until it is closed.
 pub(crate) struct Connection {
     /// `None` once closed.
     client: RwLock<Option<Client>>,
@@ -36,40 +36,40 @@ impl Shared {
         let closed = Session::in_memory()?;
         closed.lock();
         let (client, process) = (RwLock::new(Some(client)), std::process::id());
-        Ok(Arc::new(Self::Agent(Connection { client, closed, process })))
+        Ok(Arc::new(Self::Daemon(Connection { client, closed, process })))
     }
 
     /// A handle for one call.
     pub(crate) fn handle(&self) -> OpenStore {
         match self {
             Self::Session(session) => OpenStore::Here(session.clone()),
-            Self::Agent(connection) => {
+            Self::Daemon(connection) => {
                 let client = match connection.client.try_read() {
                     Ok(client) => client.clone(),
                     Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner().clone(),
                     // It is being closed. In a forked child, no thread would ever release the lock.
                     Err(TryLockError::WouldBlock) => None,
                 };
-                client.map_or_else(|| OpenStore::Here(connection.closed.clone()), OpenStore::Agent)
+                client.map_or_else(|| OpenStore::Here(connection.closed.clone()), OpenStore::Daemon)
             }
         }
     }
 
-    /// Ends the use of the store through this object: locks a session, and closes a connection. The key agent goes on. In
+    /// Ends the use of the store through this object: locks a session, and closes a connection. The key daemon goes on. In
     /// a forked child this does nothing.
     pub(crate) fn close(&self) {
         match self {
             Self::Session(session) => session.lock(),
-            Self::Agent(connection) if connection.process != std::process::id() => {}
-            Self::Agent(connection) => {
+            Self::Daemon(connection) if connection.process != std::process::id() => {}
+            Self::Daemon(connection) => {
                 let mut client = connection.client.write().unwrap_or_else(PoisonError::into_inner);
                 drop(client.take());
             }
         }
     }
 
-    /// Locks the store; a key agent locks it for all programs. In a forked child this does nothing.
-    pub(crate) fn lock(&self) -> Result<(), AgentError> {
+    /// Locks the store; a key daemon locks it for all programs. In a forked child this does nothing.
+    pub(crate) fn lock(&self) -> Result<(), DaemonError> {
         self.handle().lock()
     }
 

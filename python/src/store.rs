@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use inmost::{Session, StoreError, ToolOptions};
-use inmost_agent::ConnectOptions;
+use inmost_keyd::ConnectOptions;
 use pyo3::prelude::*;
 
 use crate::credential::Given;
@@ -115,7 +115,7 @@ impl Store {
         .map_err(|error: StoreError| errors::of_store(py, &error))
     }
 
-    /// Connects to the key agent that holds a store.
+    /// Connects to the key daemon that holds a store.
     #[staticmethod]
     #[pyo3(signature = (path, *, anchor=None, actor=None))]
     fn connect(
@@ -129,8 +129,8 @@ impl Store {
             move || ConnectOptions::new().anchor(anchor.as_deref()).actor(actor).connect(path);
         let client = py
             .detach(connect)
-            .map_err(|error| errors::of_agent(py, error))?
-            .ok_or_else(|| errors::no_agent(py))?;
+            .map_err(|error| errors::of_daemon(py, error))?
+            .ok_or_else(|| errors::no_daemon(py))?;
         let shared = Shared::of_client(client).map_err(|error| errors::of_store(py, &error))?;
         Ok(Self { shared })
     }
@@ -206,12 +206,12 @@ impl Store {
         locked.map_err(|error| errors::of_store(py, &error))
     }
 
-    /// Locks the store and wipes its keys. A key agent locks it for all programs.
+    /// Locks the store and wipes its keys. A key daemon locks it for all programs.
     fn lock(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.shared.lock()).map_err(|error| errors::of_agent(py, error))
+        py.detach(|| self.shared.lock()).map_err(|error| errors::of_daemon(py, error))
     }
 
-    /// Locks a store that this process opened; disconnects from a key agent.
+    /// Locks a store that this process opened; disconnects from a key daemon.
     fn close(&self, py: Python<'_>) {
         py.detach(|| self.shared.close());
     }

@@ -17,7 +17,7 @@ import inmost
 PROGRAM = Path(sysconfig.get_path("scripts")) / ("inmost.exe" if sys.platform == "win32" else "inmost")
 """The program that comes with the package."""
 
-unix = pytest.mark.skipif(sys.platform == "win32", reason="the key agent is on Unix only")
+unix = pytest.mark.skipif(sys.platform == "win32", reason="the key daemon is on Unix only")
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def on_disk(tmp_path: Path, key: bytes) -> Iterator[Callable[[], inmost.Store]]:
 
 @pytest.fixture
 def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A store that a key agent holds."""
+    """A store that a key daemon holds."""
     path, phrase = tmp_path / "s", tmp_path / "phrase"
     phrase.write_text("correct horse battery staple")
     inmost.Store.create(path, passphrase="correct horse battery staple").close()

@@ -1,4 +1,4 @@
-"""The program that comes with the package, and stores that its key agent holds."""
+"""The program that comes with the package, and stores that its key daemon holds."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def test_a_connection_needs_no_passphrase_and_leaves_the_agent_running(held: Pat
 
 
 @unix
-def test_the_key_agent_is_the_native_program(held: Path) -> None:
+def test_the_key_daemon_is_the_native_program(held: Path) -> None:
     with pytest.raises(errors.InUse) as raised:
         inmost.Store.open(held, raw_key=bytes(32))
-    assert raised.value.process is not None and "key agent" in raised.value.advice
+    assert raised.value.process is not None and "key daemon" in raised.value.advice
     if sys.platform == "linux":
         assert os.path.samefile(f"/proc/{raised.value.process}/exe", PROGRAM)
 
@@ -71,9 +71,9 @@ def test_a_lock_locks_the_store_for_everyone(held: Path) -> None:
         assert store.is_locked() and other.is_locked()
         with pytest.raises(errors.Locked):
             other.files.read("/memories/a")
-    with pytest.raises(errors.NoKeyAgent) as raised:
+    with pytest.raises(errors.NoKeyDaemon) as raised:
         inmost.Store.connect(held)
-    assert isinstance(raised.value, errors.KeyAgent) and "inmost unlock" in raised.value.advice
+    assert isinstance(raised.value, errors.KeyDaemon) and "inmost unlock" in raised.value.advice
 
 
 @unix

@@ -1,4 +1,4 @@
-"""Files for hosts that are not agents, and the history."""
+"""Files for programs that are not agents, and the history."""
 
 from __future__ import annotations
 

@@ -75,8 +75,8 @@ pub enum StoreError {
     InUse(Option<u32>),
     /// The operating system returned an error.
     Io(#[cfg_attr(feature = "serde", serde(with = "wire"))] std::io::Error),
-    /// The key agent that holds the store could not carry out the request. The sentence names the store and the reason.
-    KeyAgent(String),
+    /// The key daemon that holds the store could not carry out the request. The sentence names the store and the reason.
+    KeyDaemon(String),
     /// The header asks for a key derivation outside the accepted bounds, above or below.
     KdfOutOfBounds(KdfOutOfBounds),
     /// The store has only one keyslot left. Without it, the store could never be opened again.
@@ -164,7 +164,7 @@ impl StoreError {
             Self::InUse(_) => "InUse",
             Self::Io(_) => "Io",
             Self::KdfOutOfBounds(_) => "KdfOutOfBounds",
-            Self::KeyAgent(_) => "KeyAgent",
+            Self::KeyDaemon(_) => "KeyDaemon",
             Self::LastSlot => "LastSlot",
             Self::Locked => "Locked",
             Self::NoSuchSlot(_) => "NoSuchSlot",
@@ -209,7 +209,7 @@ impl StoreError {
                 "Do not rely on the copy: destroy it, check the disk that it is on, and make another."
             }
             Self::Forked => {
-                "Fork before you open the first store, or open the store in a newly started program. To share one store, run `inmost unlock` and connect to its key agent from each process after the fork."
+                "Fork before you open the first store, or open the store in a newly started program. To share one store, run `inmost unlock` and connect to its key daemon from each process after the fork."
             }
             Self::EngineNotBuilt => "Use a build that includes the engine.",
             Self::Halted => "Unlock the store again; the last change may or may not be there.",
@@ -230,9 +230,9 @@ impl StoreError {
             }
             Self::InMemory => "Create a store in a folder to give it keyslots.",
             Self::InUse(_) => {
-                "Close the other program, or the other part of this program, that uses the store, or wait until it is done. If `inmost unlock` holds the store, connect to its key agent instead."
+                "Close the other program, or the other part of this program, that uses the store, or wait until it is done. If `inmost unlock` holds the store, connect to its key daemon instead."
             }
-            Self::KeyAgent(_) => {
+            Self::KeyDaemon(_) => {
                 "Connect again; if that does not help, run `inmost lock`, then `inmost unlock`."
             }
             Self::Io(error) if error.kind() == ErrorKind::ReadOnlyFilesystem => {
@@ -338,7 +338,7 @@ impl fmt::Display for StoreError {
                 let words = error.to_string();
                 write!(f, "The operating system reports: {}.", without_path(&words, &kind))
             }
-            Self::KeyAgent(sentence) => f.write_str(&printable(sentence)),
+            Self::KeyDaemon(sentence) => f.write_str(&printable(sentence)),
             Self::KdfOutOfBounds(bounds) => {
                 write!(f, "The cost of unlocking is out of bounds: {bounds}.")
             }

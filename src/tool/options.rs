@@ -160,7 +160,7 @@ impl ToolOptions {
 
     /// Sets the most bytes of one file that the model can write; by default what the session allows.
     ///
-    /// The lower one of this and the quota of the session holds, for a tool that works through a key agent too. So for the
+    /// The lower one of this and the quota of the session holds, for a tool that works through a key daemon too. So for the
     /// quotas below, which count everything in the store.
     pub fn max_file_bytes(mut self, bytes: u64) -> Self {
         self.quotas.file_bytes = bytes;

@@ -253,7 +253,7 @@ const PAGE_TEXT_BYTES: usize = 4 << 20;
 const FILE_BYTES: usize = 4 << 10;
 /// What a file counts as whose signature excludes it.
 const SKIPPED_BYTES: usize = 128;
-/// Bytes of a compiled pattern. The default of `regex` is ten times that, and clients of a key agent choose the
+/// Bytes of a compiled pattern. The default of `regex` is ten times that, and clients of a key daemon choose the
 /// pattern.
 const PATTERN_BYTES: usize = 1 << 20;
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the time from the start of a command to its first output, through the key agent, on a store of 5,000 files.
+"""Measures the time from the start of a command to its first output, through the key daemon, on a store of 5,000 files.
 
 Usage: first_answer.py PROGRAM [FILES [RUNS]]
 
@@ -42,7 +42,7 @@ def main() -> None:
         environment, run = filled(program, folder, files)
         run("unlock")
         try:
-            print(f"{files + 1} files, through the key agent, {runs} runs, load average {os.getloadavg()[0]:.1f}:")
+            print(f"{files + 1} files, through the key daemon, {runs} runs, load average {os.getloadavg()[0]:.1f}:")
             for command in COMMANDS:
                 times = [first_answer([program, *command], environment) for _ in range(runs)]
                 first, end = ([time[index] for time in times] for index in (0, 1))

@@ -4,7 +4,7 @@
 Usage: latency.py PROGRAM [FILES]
 
 It imports FILES invented texts (100,000 by default: 60 % in one folder, the others in folders of 200) into a store in a
-temporary folder, once for a store that the browser opens itself and once through the key agent, and prints the time from each
+temporary folder, once for a store that the browser opens itself and once through the key daemon, and prints the time from each
 key to the first change on the screen, and from the last letter of a search to its first hit: once at the start, when the browser
 has not read the texts yet, and else after that. The figures depend on the machine, so this is no test.
 """
@@ -185,7 +185,7 @@ def main() -> None:
         measure(program, environment)
         run("unlock")
         try:
-            print(f"{files + 1} files, through the key agent:")
+            print(f"{files + 1} files, through the key daemon:")
             measure(program, environment)
         finally:
             subprocess.run([program, "lock"], env=environment, stdout=subprocess.DEVNULL)

@@ -109,7 +109,7 @@ def editing() -> None:
         terminal.type(f"export EDITOR={editor}; clear; echo before the browser", "Enter")
         terminal.until(lambda screen: screen.startswith("before the browser"), "cleared screen")
         terminal.browse("--as", "me")
-        terminal.shows("key agent")
+        terminal.shows("key daemon")
         terminal.type("End")
         terminal.shows("a name")
         terminal.type("e")
@@ -122,9 +122,9 @@ def editing() -> None:
         # So does the lock.
         terminal.run("lock")
         terminal.shows("The store is locked.", "u unlocks it again")
-        assert_clean(terminal, "after the key agent has locked")
+        assert_clean(terminal, "after the key daemon has locked")
         terminal.type("q")
-        leave_and_return(terminal, "after the key agent has locked")
+        leave_and_return(terminal, "after the key daemon has locked")
 
 
 def colours() -> None:

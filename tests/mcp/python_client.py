@@ -73,8 +73,8 @@ VIEW = {"command": "view", "path": "/memories"}
 EMPTY = (SESSION[0][1], False)
 
 
-async def with_key_agent(store: Store) -> None:
-    """Tests two servers without a passphrase on one store, with a key agent and after the agent has ended."""
+async def with_key_daemon(store: Store) -> None:
+    """Tests two servers without a passphrase on one store, with a key daemon and after the daemon has ended."""
     one, other = store.folder / "one", store.folder / "other"
     async with (
         session_with_handshake(parameters(store.server("--subtree", "/memories/x")), one) as first,
@@ -105,8 +105,8 @@ async def main() -> None:
         for connect in (session_with_handshake, session_without_handshake):
             await all_commands(store, connect)
             print(f"{connect.__name__}: {len(SESSION)} calls returned the expected results")
-        await with_key_agent(store)
-        print("key agent: two servers at once, a store locked during a session and unlocked again")
+        await with_key_daemon(store)
+        print("key daemon: two servers at once, a store locked during a session and unlocked again")
         await refused(store, [], LOCKED, "cannot ask for one")
         print("locked store: memory is locked, and the reason is reported once")
         await refused(store, ["--passphrase-file", store.wrong], UNAVAILABLE, "The passphrase is wrong")

@@ -36,7 +36,7 @@ class Store:
         return self.block(*options)["mcpServers"]["inmost"]
 
     def unlock(self) -> None:
-        """Starts a key agent for the store."""
+        """Starts a key daemon for the store."""
         self._run("unlock", *self.unlocked())
 
     def lock(self) -> None:

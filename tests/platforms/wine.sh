@@ -2,7 +2,7 @@
 # Builds the tests for Windows and runs them with wine, except those that are about Unix (they are not compiled there) and
 # those listed below.
 #
-#   tests/platforms/wine.sh                  the library, its integration suites, the key agent and the program
+#   tests/platforms/wine.sh                  the library, its integration suites, the key daemon and the program
 #   tests/platforms/wine.sh inmost-engines   one package
 #
 # Needs Debian 12 on x86-64, apt-get and a network. toolchain.sh says what is downloaded; nothing is installed. wine is not
@@ -24,7 +24,7 @@ excluded=(
 )
 
 packages=("$@")
-[ $# -gt 0 ] || packages=(inmost-storage inmost-format inmost-engines inmost inmost-agent inmost-cli)
+[ $# -gt 0 ] || packages=(inmost-storage inmost-format inmost-engines inmost inmost-keyd inmost-cli)
 features=redb
 skips=()
 for test in ${excluded[@]+"${excluded[@]}"}; do

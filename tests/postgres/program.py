@@ -43,14 +43,14 @@ def test(program: Program, url: str, folder: Path) -> None:
     expect(program.run("status", *store), "engine      postgres", "PostgreSQL 15", "primary", "no standby")
     expect(program.run("check", *store), "No problems found")
 
-    # The key agent, and two hosts at once: the agent and a process of its own.
+    # The key daemon, and two hosts at once: the daemon and a process of its own.
     program.run("unlock", *store)
     expect(program.run("cat", "notes.md", *store, unlocked=True), "a text")
     aside = {"XDG_RUNTIME_DIR": str(folder / "elsewhere")}
     (folder / "elsewhere").mkdir(mode=0o700)
     program.run("write", "other.md", *store, given="of another host\n", **aside)
     expect(program.run("cat", "other.md", *store, unlocked=True), "of another host")
-    # Where the server is out of reach, the key agent still knows the rest.
+    # Where the server is out of reach, the key daemon still knows the rest.
     unreachable = program.run("status", *store, unlocked=True, PGPASSWORD="wrong")
     expect(unreachable, "The server did not say what it is", "does not accept the role", "engine      postgres")
     program.run("lock", *store, unlocked=True)

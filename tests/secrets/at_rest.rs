@@ -252,11 +252,11 @@ fn the_program_writes_nothing_that_shows_what_is_stored_and_nothing_elsewhere() 
     what_the_program_writes(Through::Nobody);
 }
 
-/// The same test with a key agent between the commands and the store.
+/// The same test with a key daemon between the commands and the store.
 #[test]
 #[ignore = "needs strace and the program; tests/at_rest_strace.sh provides both"]
-fn the_key_agent_writes_nothing_that_shows_what_is_stored_and_nothing_elsewhere() {
-    what_the_program_writes(Through::Agent);
+fn the_key_daemon_writes_nothing_that_shows_what_is_stored_and_nothing_elsewhere() {
+    what_the_program_writes(Through::Daemon);
 }
 
 fn what_the_program_writes(through: Through) {

@@ -271,7 +271,7 @@ fn no_calls(run: &mut Run) -> Vec<String> {
     words.0
 }
 
-/// Uses files like a host that is not an agent.
+/// Uses files like a program that is not an agent.
 pub(crate) fn files(run: &mut Run) -> Vec<String> {
     let mut words = Words::default();
     let (text, name) = (words.add("typed text"), words.add("typed name"));

@@ -20,5 +20,5 @@ mod samples;
 mod security_page;
 mod set_aside;
 mod unlocked_store;
-#[path = "../../src/host/shared_tests/zones.rs"]
+#[path = "../../src/api/shared_tests/zones.rs"]
 mod zones;

@@ -1,4 +1,4 @@
-//! The behaviour of an unlocked store, on a session of this process. The crate of the key agent runs the same suite on a
+//! The behaviour of an unlocked store, on a session of this process. The crate of the key daemon runs the same suite on a
 //! client.
 
 mod suite;

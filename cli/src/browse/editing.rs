@@ -75,7 +75,7 @@ mod linux {
     /// The problem, with the place of the edited text in it.
     fn kept(path: &str, error: FileError, edited: &mut Edited) -> Problem {
         let is_locked =
-            matches!(&error, FileError::Store(StoreError::Locked | StoreError::KeyAgent(_)));
+            matches!(&error, FileError::Store(StoreError::Locked | StoreError::KeyDaemon(_)));
         match edited.keep(Failure::writing(path, error)) {
             Failure::Error { message, advice, .. } if is_locked => {
                 Problem::Locked(format!("{message} {advice}"))

@@ -19,7 +19,7 @@ pub(super) enum Event {
     Reply(Box<Reply>),
     /// The editor has ended.
     Edited(Result<String, Problem>),
-    /// The store was unlocked again, and whether the key agent holds it; or the sentences on why it was not.
+    /// The store was unlocked again, and whether the key daemon holds it; or the sentences on why it was not.
     Unlocked(Result<bool, String>),
 }
 
@@ -33,7 +33,7 @@ pub(super) enum Effect {
         query: Option<FileText>,
     },
     Edit(FileText),
-    /// Wipes the keys, or has the key agent do it.
+    /// Wipes the keys, or has the key daemon do it.
     Lock,
     Unlock,
     Quit,

@@ -50,8 +50,8 @@ pub(super) fn problem(path: &str, error: FileError) -> Problem {
         FileError::Store(StoreError::Locked) => {
             Problem::Locked("Its idle time or its total time is over, or someone locked it.".into())
         }
-        // The agent that has ended does not come back.
-        FileError::Store(StoreError::KeyAgent(why)) => Problem::Locked(why),
+        // The daemon that has ended does not come back.
+        FileError::Store(StoreError::KeyDaemon(why)) => Problem::Locked(why),
         FileError::NotFound => Problem::Gone,
         error => of_failure(Failure::at(path, error)),
     }

@@ -17,8 +17,8 @@ pub(super) struct Model {
     pub(super) size: (u16, u16),
     /// The store, as the person named it.
     pub(super) store: String,
-    /// Whether the key agent holds the store.
-    pub(super) by_agent: bool,
+    /// Whether the key daemon holds the store.
+    pub(super) by_daemon: bool,
     /// The time, for ages.
     pub(super) now: SystemTime,
     /// Why the store is locked; `None` while it is unlocked.
@@ -96,11 +96,11 @@ pub(super) enum Action {
 }
 
 impl Model {
-    pub(super) fn new(store: String, by_agent: bool, size: (u16, u16)) -> Self {
+    pub(super) fn new(store: String, by_daemon: bool, size: (u16, u16)) -> Self {
         Self {
             size,
             store,
-            by_agent,
+            by_daemon,
             now: SystemTime::UNIX_EPOCH,
             locked: None,
             tree: Tree::new(),

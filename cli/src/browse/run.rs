@@ -48,7 +48,7 @@ pub(crate) fn run(options: &Options<'_>) -> Result<(), Failure> {
         Failure::io("Signal handlers cannot be installed", &error, "Try again.")
     })?;
     let size = crossterm::terminal::size().map_err(|error| terminal_failed(&error))?;
-    let model = Model::new(options.name.clone(), is_by_agent(&store), size);
+    let model = Model::new(options.name.clone(), is_by_daemon(&store), size);
     let screen =
         Screen::new(Theme::new(options.has_colours)).map_err(|error| terminal_failed(&error))?;
     let to = sender.clone();
@@ -230,10 +230,10 @@ impl Browser<'_> {
                     session.lock();
                     Ok(())
                 }
-                OpenStore::Agent(client) => client.lock(),
+                OpenStore::Daemon(client) => client.lock(),
             };
             if let Err(error) = locked {
-                let why = format!("The key agent may still hold it: {error} {}", error.advice());
+                let why = format!("The key daemon may still hold it: {error} {}", error.advice());
                 // If the browser has ended, nobody can read it.
                 let _ = to.send(Message::NotLocked(why));
             }
@@ -252,9 +252,9 @@ impl Browser<'_> {
         let result = match self.aside(open) {
             Ok(store) => {
                 let store = Arc::new(store);
-                let by_agent = is_by_agent(&store);
+                let by_daemon = is_by_daemon(&store);
                 self.take(store);
-                Ok(by_agent)
+                Ok(by_daemon)
             }
             Err(Failure::Error { message, advice, .. }) => Err(format!("{message} {advice}")),
             Err(_) => Err("It was not unlocked.".to_owned()),
@@ -262,12 +262,12 @@ impl Browser<'_> {
         self.handle(Event::Unlocked(result));
     }
 
-    /// A key agent has an idle time of its own.
+    /// A key daemon has an idle time of its own.
     fn lock_if_idle(&mut self) {
         let (at, wall) = self.last_key;
         let by_wall = SystemTime::now().duration_since(wall).unwrap_or_default();
         let is_over = at.elapsed().max(by_wall) >= self.options.idle;
-        if is_over && self.model.locked.is_none() && !self.model.by_agent {
+        if is_over && self.model.locked.is_none() && !self.model.by_daemon {
             self.handle(Event::Idle);
         }
     }
@@ -282,15 +282,15 @@ impl Browser<'_> {
     }
 }
 
-fn is_by_agent(store: &OpenStore) -> bool {
-    matches!(store, OpenStore::Agent(_))
+fn is_by_daemon(store: &OpenStore) -> bool {
+    matches!(store, OpenStore::Daemon(_))
 }
 
 fn terminal_failed(error: &io::Error) -> Failure {
     Failure::io("The terminal cannot be used", error, "Every acknowledged change is safe.")
 }
 
-/// How often a key agent is asked whether the store has changed.
+/// How often a key daemon is asked whether the store has changed.
 const TICK: Duration = Duration::from_secs(1);
 
 /// Messages between two paintings.

@@ -89,9 +89,9 @@ fn locked(event: &Event, effects: &mut Vec<Effect>) {
 
 fn unlocked(model: &mut Model, result: Result<bool, String>, effects: &mut Vec<Effect>) {
     match result {
-        Ok(by_agent) => {
+        Ok(by_daemon) => {
             model.forget_content();
-            (model.by_agent, model.locked) = (by_agent, None);
+            (model.by_daemon, model.locked) = (by_daemon, None);
             model.ask(Job::Status(true), effects);
         }
         Err(why) => model.locked = Some(why),
@@ -111,9 +111,9 @@ fn be_locked(model: &mut Model, why: String, effects: &mut Vec<Effect>) {
     model.locked = Some(why);
 }
 
-/// Another program changes the store only through a key agent. Asking that for its status keeps nothing unlocked.
+/// Another program changes the store only through a key daemon. Asking that for its status keeps nothing unlocked.
 fn tick(model: &mut Model, effects: &mut Vec<Effect>) {
-    if model.by_agent {
+    if model.by_daemon {
         model.ask(Job::Status(false), effects);
     }
 }

@@ -54,7 +54,7 @@ fn title(model: &Model, theme: Theme, area: Rect, to: &mut Buffer) {
     let style = theme.bar();
     let strip = row(area, 0);
     strip.fill(to, " ", style);
-    let holder = if model.by_agent { "key agent" } else { "opened here" };
+    let holder = if model.by_daemon { "key daemon" } else { "opened here" };
     let facts = match (&model.facts, &model.locked) {
         (_, Some(_)) => "locked ".to_owned(),
         (Some(facts), None) => format!(

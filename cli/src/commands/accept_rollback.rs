@@ -1,7 +1,7 @@
 //! `inmost accept-rollback`
 
 use inmost::{AnchorStatus, StoreError, Vault};
-use inmost_agent::Secret;
+use inmost_keyd::Secret;
 
 use crate::args::StoreArgs;
 use crate::confirm;

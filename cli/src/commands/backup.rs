@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::args::StoreArgs;
 use crate::display;
 use crate::exit::Failure;
-use crate::interrupt::AgentWork;
+use crate::interrupt::DaemonWork;
 use crate::output::print;
 use crate::progress::Progress;
 use crate::store::opening::OpenOptions;
@@ -89,7 +89,7 @@ impl Backup {
     /// Returns the number of files, and the line about the verification.
     fn write_copy(&self) -> Result<(u64, String), Failure> {
         let store = self.store.open(&OpenOptions::default())?;
-        let _agent_work = AgentWork::begin(&store);
+        let _daemon_work = DaemonWork::begin(&store);
         if !self.verify && !self.with_versions {
             let mut progress = Progress::new("records written");
             let copied = store.backup(&self.to, |records| progress.update(records));

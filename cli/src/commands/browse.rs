@@ -16,7 +16,7 @@ use crate::times::parse_length;
 /// beside the file, as `todo.edited.md` beside `todo.md`.
 ///
 /// Texts are shown on the alternate screen of the terminal, which is cleared when the store is locked and when the browser
-/// ends. Control characters in texts and names are shown as escapes. With a key agent, changes of other programs appear
+/// ends. Control characters in texts and names are shown as escapes. With a key daemon, changes of other programs appear
 /// within a second or two. There are no colours if the variable `NO_COLOR` is set.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
@@ -29,7 +29,7 @@ pub(crate) struct Browse {
     #[command(flatten)]
     actor: ActorArgs,
 
-    /// Lock after this long without a key: a number with s, m, h or d. A key agent has its own time, see `inmost unlock`
+    /// Lock after this long without a key: a number with s, m, h or d. A key daemon has its own time, see `inmost unlock`
     #[arg(long, value_name = "TIME", default_value = "15m", value_parser = parse_length)]
     idle: Duration,
 }

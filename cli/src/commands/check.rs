@@ -50,7 +50,7 @@ impl Check {
         if self.sandboxed {
             sandbox::limit(&self.store.place()?)?;
         } else if self.isolated {
-            // Fails if a key agent holds the store: the agent would read it, outside the sandbox.
+            // Fails if a key daemon holds the store: the daemon would read it, outside the sandbox.
             drop(self.store.vault()?);
             return sandbox::run();
         }
@@ -73,7 +73,7 @@ impl Check {
     fn check(&self) -> Result<(CheckReport, Option<StoreError>), Failure> {
         let mut progress = Progress::new("records read");
         let mut vault = match self.store.hold()? {
-            Held::Agent(client) => {
+            Held::Daemon(client) => {
                 return Ok((client.check(|records| progress.update(records))?, None));
             }
             Held::Here(vault) => vault,

@@ -3,7 +3,7 @@
 use super::rewrite::rewrite;
 use crate::args::StoreArgs;
 use crate::exit::Failure;
-use crate::interrupt::AgentWork;
+use crate::interrupt::DaemonWork;
 
 /// Rewrite a store so that it uses no more disk space than it needs
 ///
@@ -24,7 +24,7 @@ pub(crate) struct Compact {
 impl Compact {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         rewrite(&self.store, self.json, "compacted", |store, progress| {
-            let _agent_work = AgentWork::begin(store);
+            let _daemon_work = DaemonWork::begin(store);
             Ok(store.compact(progress)?)
         })
     }

@@ -17,7 +17,7 @@ use crate::memory_path;
 /// out: encrypt the swap space, or disable it.
 ///
 /// Unchanged text is not written. If the file was changed in the store in the meantime, or cannot be written, the edited
-/// text is kept in memory and its path is printed. The store stays in use until the editor ends, unless a key agent holds
+/// text is kept in memory and its path is printed. The store stays in use until the editor ends, unless a key daemon holds
 /// it.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \

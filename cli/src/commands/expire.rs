@@ -21,7 +21,7 @@ use crate::{confirm, json_line, times};
 /// No file expires and no reading is recorded until --record or --at-unlock switches that on. From then on the store
 /// records the day on which each file was last read: by `cat`, or by an agent's `view` of that file. Searches, listings, exports,
 /// backups and checks do not count, nor do agents that may only read. A reading is written with the next change that the same
-/// program makes, or that goes through the same key agent. So a program that only reads records nothing.
+/// program makes, or that goes through the same key daemon. So a program that only reads records nothing.
 ///
 /// --unused-for deletes every file whose last change and last reading are both longer ago, and --dry-run only lists them. No file
 /// counts as unused for longer than readings are recorded. While the history is on, a deleted file becomes a version, and
@@ -61,7 +61,7 @@ pub(crate) struct Expire {
     record: Option<Switch>,
 
     /// Record readings, and delete unused files, once a day at most, when `inmost unlock`, or `call` or `mcp` without a key
-    /// agent, unlocks the store: a number with s, m, h or d, a day at least. `off` stops the deleting,
+    /// daemon, unlocks the store: a number with s, m, h or d, a day at least. `off` stops the deleting,
     /// and goes on recording
     #[arg(long, value_name = "TIME|off", value_parser = parse_unused, conflicts_with = "record")]
     at_unlock: Option<Keep>,

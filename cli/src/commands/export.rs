@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use inmost::{FileError, StoreError, Vault, WalkEntry};
-use inmost_agent::Secret;
+use inmost_keyd::Secret;
 
 use super::repair::is_damage;
 use crate::args::StoreArgs;
@@ -69,7 +69,7 @@ impl Export {
         );
         confirm::ask(self.yes, &question, "yes")?;
         let mut vault = match self.store.hold_without_recording()? {
-            Held::Agent(client) => return self.finish(self.copy(&OpenStore::Agent(client))?),
+            Held::Daemon(client) => return self.finish(self.copy(&OpenStore::Daemon(client))?),
             Held::Here(vault) => vault,
         };
         let (opened, secret) = self

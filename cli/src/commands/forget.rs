@@ -5,7 +5,7 @@ use crate::completion;
 use crate::confirm;
 use crate::display::{self, count};
 use crate::exit::Failure;
-use crate::interrupt::AgentWork;
+use crate::interrupt::DaemonWork;
 use crate::memory_path;
 use crate::output::print;
 use crate::progress::Progress;
@@ -68,11 +68,11 @@ impl Forget {
             .open(&OpenOptions { actor: self.actor.actor(), ..OpenOptions::default() })?;
         let history = store.history();
         let mut progress = Progress::new("versions removed");
-        let agent_work = AgentWork::begin(&store);
+        let daemon_work = DaemonWork::begin(&store);
         let removed = history
             .forget(&self.path, |done| progress.update(done))
             .map_err(|error| Failure::at(&self.path, error))?;
-        drop((agent_work, progress));
+        drop((daemon_work, progress));
         if removed == 0 {
             // A path that was mistyped must not look forgotten.
             let message = format!("The history has no version of {path}.");

@@ -38,7 +38,7 @@ pub(crate) struct Init {
     history: Keep,
 
     /// Record which files are read, and delete those that were neither read nor changed for this long when `inmost unlock`,
-    /// or `call` or `mcp` without a key agent, unlocks the store: a number with s, m, h or d, a day at least; `off` records nothing. `inmost expire` changes it later
+    /// or `call` or `mcp` without a key daemon, unlocks the store: a number with s, m, h or d, a day at least; `off` records nothing. `inmost expire` changes it later
     #[arg(long, value_name = "TIME|off", value_parser = parse_unused, default_value = "off")]
     expire: Keep,
 

@@ -10,8 +10,8 @@ use crate::store::{database, naming};
 
 /// Lock a store that `inmost unlock` has unlocked
 ///
-/// Running calls may finish first, for at most ten seconds. When this command succeeds, the key agent process has ended. An
-/// agent that does not respond, such as a stopped process, is reported after a minute, with exit code 13.
+/// Running calls may finish first, for at most ten seconds. When this command succeeds, the key daemon process has ended. An
+/// daemon that does not respond, such as a stopped process, is reported after a minute, with exit code 13.
 /// Programs that were given a passphrase, such as an MCP server, can still open the store themselves.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  inmost lock --store notes.inmost\n  inmost lock --all")]
@@ -27,7 +27,7 @@ pub(crate) struct Lock {
 impl Lock {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         if self.all {
-            let number = u64::try_from(inmost_agent::lock_all()?).unwrap_or(u64::MAX);
+            let number = u64::try_from(inmost_keyd::lock_all()?).unwrap_or(u64::MAX);
             let stores = display::count(number, "store", "stores");
             return print(format!("Locked {stores}.\n").as_bytes());
         }
@@ -35,8 +35,8 @@ impl Lock {
         if database::url(&place).is_none() && !place.exists() {
             return Err(naming::at(&place, StoreError::NotAStore));
         }
-        if inmost_agent::lock(&place)? {
-            return print(b"Locked. The key agent has ended.\n");
+        if inmost_keyd::lock(&place)? {
+            return print(b"Locked. The key daemon has ended.\n");
         }
         let shown = display::path(&place.display().to_string());
         print(format!("The store {shown} was not unlocked.\n").as_bytes())

@@ -109,7 +109,7 @@ impl Log {
         if !found_any && !self.json && unreadable == 0 {
             text.append(self.nothing(&history.status()?).as_bytes());
         }
-        // Before a person reads: without a key agent, no other program could use the store meanwhile.
+        // Before a person reads: without a key daemon, no other program could use the store meanwhile.
         drop(store);
         if is_terminal {
             let activity = if self.json { String::new() } else { activity.line() };

@@ -13,11 +13,11 @@ use crate::store::restrictions::Restrictions;
 /// Serve the memory tool to an MCP client, on standard input and output
 ///
 /// The client starts this command. --install writes the configuration for it into the client's own file, after it has shown
-/// what changes; --print-config prints it. The store is opened at the first call, through the key agent if `inmost unlock` started one, else with the passphrase options. This command never asks for a
+/// what changes; --print-config prints it. The store is opened at the first call, through the key daemon if `inmost unlock` started one, else with the passphrase options. This command never asks for a
 /// passphrase. While the store cannot be opened, every call tries again and returns `Error: Memory is locked.`, with a hint
 /// for the user, or `Error: Memory is unavailable.`; the reason is printed on standard error.
 ///
-/// After the key agent has locked the store, a server that was given a passphrase opens it itself at its next call.
+/// After the key daemon has locked the store, a server that was given a passphrase opens it itself at its next call.
 ///
 /// The history of the store shows the client's name as the actor of its changes, unless --as gives another.
 ///

@@ -6,7 +6,7 @@ use super::rewrite::rewrite;
 use crate::args::StoreArgs;
 use crate::engine::EngineName;
 use crate::exit::Failure;
-use crate::interrupt::AgentWork;
+use crate::interrupt::DaemonWork;
 use crate::output::print;
 use crate::progress::Progress;
 use crate::store::opening::OpenOptions;
@@ -50,7 +50,7 @@ impl Migrate {
         };
         engine.check()?;
         rewrite(&self.store, self.json, "moved", |store, progress| {
-            let _agent_work = AgentWork::begin(store);
+            let _daemon_work = DaemonWork::begin(store);
             Ok(store.migrate(engine.engine(), progress)?)
         })
     }
@@ -66,14 +66,14 @@ impl Migrate {
         }
         let store = self.store.open(&OpenOptions::default())?;
         let mut progress = Progress::new("records written, then read");
-        let agent_work = AgentWork::begin(&store);
+        let daemon_work = DaemonWork::begin(&store);
         if let Some(url) = url {
             copy_into_database(&store, to, url, &mut |records| progress.update(records))?;
         } else {
             let copied = store.backup_with_versions(to, |records| progress.update(records));
             copied.map_err(|error| naming::creating(to, error))?;
         }
-        drop((agent_work, progress));
+        drop((daemon_work, progress));
         let (from, to) = (self.store.place()?.display().to_string(), to.display());
         print(
             format!(
@@ -95,7 +95,7 @@ fn copy_into_database(
     let OpenStore::Here(session) = store else {
         return Err(Failure::new(
             crate::exit::Exit::InUse,
-            "The store is unlocked: a key agent holds it.",
+            "The store is unlocked: a key daemon holds it.",
             "Lock it first, with `inmost lock`.",
         ));
     };

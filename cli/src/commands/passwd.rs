@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use inmost::{Keyfile, SlotInfo, SlotKind, StoreError};
-use inmost_agent::{Secret, SlotOptions};
+use inmost_keyd::{Secret, SlotOptions};
 
 use crate::args::{KdfArgs, StoreArgs};
 use crate::exit::{Exit, Failure};

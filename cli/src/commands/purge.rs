@@ -7,7 +7,7 @@ use crate::args::StoreArgs;
 use crate::confirm;
 use crate::display::{count, size};
 use crate::exit::Failure;
-use crate::interrupt::AgentWork;
+use crate::interrupt::DaemonWork;
 
 /// Rewrite a store so that its files no longer contain deleted or replaced text
 ///
@@ -40,7 +40,7 @@ impl Purge {
             if history.entries > 0 || history.is_damaged {
                 confirm::ask(self.yes, &question(&history), "yes")?;
             }
-            let _agent_work = AgentWork::begin(store);
+            let _daemon_work = DaemonWork::begin(store);
             Ok(store.purge(progress)?)
         })
     }

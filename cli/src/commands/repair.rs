@@ -1,7 +1,7 @@
 //! `inmost repair`
 
 use inmost::{RecoveryReport, StoreError, Vault};
-use inmost_agent::Secret;
+use inmost_keyd::Secret;
 use serde::Serialize;
 
 use crate::args::StoreArgs;

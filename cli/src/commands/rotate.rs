@@ -7,7 +7,7 @@ use super::rewrite::remaining;
 use super::slot;
 use crate::args::StoreArgs;
 use crate::exit::Failure;
-use crate::interrupt::AgentWork;
+use crate::interrupt::DaemonWork;
 use crate::output::print;
 use crate::progress::Progress;
 use crate::store::opening::OpenOptions;
@@ -84,9 +84,9 @@ impl Rotate {
             confirm::ask(self.yes, &question, "yes")?;
         }
         let mut progress = Progress::new("records written");
-        let agent_work = AgentWork::begin(&store);
+        let daemon_work = DaemonWork::begin(&store);
         let dropped = store.rotate(store.secret()?, |records| progress.update(records))?;
-        drop((agent_work, progress));
+        drop((daemon_work, progress));
         Ok((dropped, store.status()?))
     }
 }

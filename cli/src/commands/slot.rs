@@ -5,7 +5,7 @@ use std::time::UNIX_EPOCH;
 
 use clap::Subcommand;
 use inmost::{KdfCost, RecoveryKey, SlotInfo, SlotLabel, StoreError};
-use inmost_agent::{Secret, SlotOptions};
+use inmost_keyd::{Secret, SlotOptions};
 use serde::Serialize;
 
 use crate::args::{KdfArgs, OpenArgs, StoreArgs};

@@ -6,7 +6,7 @@ use inmost::{
     AnchorStatus, ExpiryStatus, HistoryStatus, Protections, SessionStatus, StorageEngine,
     StoreError,
 };
-use inmost_agent::AgentFacts;
+use inmost_keyd::DaemonFacts;
 use serde::Serialize;
 
 use super::{expire, history};
@@ -20,14 +20,14 @@ use crate::wiped::Wiped;
 #[cfg(feature = "postgres")]
 use crate::{store::database, streams};
 
-/// Show the size, the history, the protections and the key agent of a store
+/// Show the size, the history, the protections and the key daemon of a store
 ///
 /// Never asks for a passphrase. If the store is locked and no other source of the passphrase is given, prints what can be
 /// known of a locked store, and exits with 18. Without a store it exits with 10.
 ///
 /// With --json one object is printed. `state` is locked, opened (for this command, with the passphrase given) or unlocked (by
-/// the key agent). A locked store has store, state, `disk_bytes` and `opens_with` only. `history` is that of
-/// `inmost history --json`, `expiry` that of `inmost expire --json`, and `agent` is null if no key agent holds the store.
+/// the key daemon). A locked store has store, state, `disk_bytes` and `opens_with` only. `history` is that of
+/// `inmost history --json`, `expiry` that of `inmost expire --json`, and `daemon` is null if no key daemon holds the store.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost status --store notes.inmost")]
 pub(crate) struct Status {
@@ -45,7 +45,7 @@ struct Facts {
     status: SessionStatus,
     history: HistoryStatus,
     expiry: ExpiryStatus,
-    agent: Option<AgentFacts>,
+    daemon: Option<DaemonFacts>,
     #[cfg(feature = "postgres")]
     server: Option<inmost::ServerFacts>,
 }
@@ -56,7 +56,7 @@ impl Status {
             return self.print_locked(&opens_with);
         }
         let facts = match self.ask()? {
-            // A key agent locked the store after it had accepted the connection. The next attempt finds no agent.
+            // A key daemon locked the store after it had accepted the connection. The next attempt finds no daemon.
             Err(StoreError::Locked) => self.ask()??,
             facts => facts?,
         };
@@ -75,7 +75,7 @@ impl Status {
             return Ok(None);
         }
         Ok(match self.store.hold_for_status()? {
-            Held::Agent(_) => None,
+            Held::Daemon(_) => None,
             Held::Here(vault) => Some(vault.slot_kinds().iter().map(ToString::to_string).collect()),
         })
     }
@@ -116,8 +116,8 @@ impl Status {
         let server = match database::url(&self.store.place()?) {
             None => None,
             Some(url) => match database::database(url)?.0.facts() {
-                // The key agent has its own connection, and knows the rest.
-                Err(error) if store.agent()?.is_some() => {
+                // The key daemon has its own connection, and knows the rest.
+                Err(error) if store.daemon()?.is_some() => {
                     streams::warn(&format!("The server did not say what it is: {error}"));
                     None
                 }
@@ -132,7 +132,7 @@ impl Status {
                 status,
                 history,
                 expiry,
-                agent: store.agent()?,
+                daemon: store.daemon()?,
                 #[cfg(feature = "postgres")]
                 server,
             })
@@ -142,13 +142,13 @@ impl Status {
 }
 
 fn as_text(place: &str, facts: &Facts) -> String {
-    let Facts { disk_bytes, status, history, expiry, agent, .. } = facts;
+    let Facts { disk_bytes, status, history, expiry, daemon, .. } = facts;
     let mut text = format!("store       {}\n", display::path(place));
     let mut line = |name: &str, value: String| {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{name:<11} {value}");
     };
-    line("state", state_in_words(agent.is_some()).to_owned());
+    line("state", state_in_words(daemon.is_some()).to_owned());
     line("files", status.files.to_string());
     line("text", size(status.bytes));
     line("commits", status.commit.to_string());
@@ -193,13 +193,13 @@ fn as_text(place: &str, facts: &Facts) -> String {
     for (name, value) in protections(status.protections) {
         line(name, value.to_owned());
     }
-    match agent {
-        None => line("key agent", "none; `inmost unlock` starts one".to_owned()),
-        Some(agent) => {
-            let (idle, total) = (duration(agent.idle_left), duration(agent.total_left));
-            line("key agent", format!("process {} holds the store unlocked", agent.process));
+    match daemon {
+        None => line("key daemon", "none; `inmost unlock` starts one".to_owned()),
+        Some(daemon) => {
+            let (idle, total) = (duration(daemon.idle_left), duration(daemon.total_left));
+            line("key daemon", format!("process {} holds the store unlocked", daemon.process));
             line("locks in", format!("{idle} if unused, {total} at the latest"));
-            line("connected", connected(&agent.connected));
+            line("connected", connected(&daemon.connected));
         }
     }
     text
@@ -222,8 +222,8 @@ fn server_lines(server: Option<&inmost::ServerFacts>) -> Vec<(&'static str, Stri
     ]
 }
 
-fn state_in_words(has_agent: bool) -> &'static str {
-    if has_agent { "unlocked" } else { "locked; opened for this command" }
+fn state_in_words(has_daemon: bool) -> &'static str {
+    if has_daemon { "unlocked" } else { "locked; opened for this command" }
 }
 
 /// The protections of the process that holds the store.
@@ -302,7 +302,7 @@ struct Object<'a> {
     freshness: &'static str,
     history: history::Object,
     expiry: expire::Object,
-    agent: Option<Agent>,
+    daemon: Option<Daemon>,
     /// Left out for a store in a folder.
     #[cfg(feature = "postgres")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -321,7 +321,7 @@ struct Server<'a> {
 }
 
 #[derive(Serialize)]
-struct Agent {
+struct Daemon {
     process: u32,
     idle_left_seconds: u64,
     total_left_seconds: u64,
@@ -333,7 +333,7 @@ impl<'a> Object<'a> {
         let status = &facts.status;
         Self {
             store: place,
-            state: if facts.agent.is_some() { "unlocked" } else { "opened" },
+            state: if facts.daemon.is_some() { "unlocked" } else { "opened" },
             files: status.files,
             bytes: status.bytes,
             commits: status.commit,
@@ -346,11 +346,11 @@ impl<'a> Object<'a> {
             },
             history: history::Object::of(&facts.history),
             expiry: expire::Object::of(&facts.expiry),
-            agent: facts.agent.as_ref().map(|agent| Agent {
-                process: agent.process,
-                idle_left_seconds: agent.idle_left.as_secs(),
-                total_left_seconds: agent.total_left.as_secs(),
-                connected: agent.connected.clone(),
+            daemon: facts.daemon.as_ref().map(|daemon| Daemon {
+                process: daemon.process,
+                idle_left_seconds: daemon.idle_left.as_secs(),
+                total_left_seconds: daemon.total_left.as_secs(),
+                connected: daemon.connected.clone(),
             }),
             #[cfg(feature = "postgres")]
             server: facts.server.as_ref().map(|server| Server {

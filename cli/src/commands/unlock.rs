@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use inmost_agent::{AgentError, AgentOptions, Client, Limits, Secret};
+use inmost_keyd::{Client, DaemonError, DaemonOptions, Limits, Secret};
 
-use crate::agent;
 use crate::args::StoreArgs;
 use crate::display::duration;
 use crate::exit::{Exit, Failure};
+use crate::keyd;
 use crate::output::print;
 use crate::passphrase::Input;
 use crate::store::naming;
@@ -18,7 +18,7 @@ use crate::times::parse_length;
 
 /// Unlock a store once, for all commands
 ///
-/// Asks for the passphrase and starts a key agent: a process in the background that holds the keys. Until it locks, all
+/// Asks for the passphrase and starts a key daemon: a process in the background that holds the keys. Until it locks, all
 /// commands of the same user on this store work through it, in parallel and without a passphrase. It locks
 /// when you run `inmost lock`, after the idle time without a request, or when the total time is over. Time during which the
 /// machine was suspended counts.
@@ -48,12 +48,12 @@ impl Unlock {
         let limits = Limits { idle: self.idle, total: self.total };
         self.store.open.credential.passphrase.check(Input::Free)?;
         let kinds = match self.store.hold()? {
-            Held::Agent(client) => return already_unlocked(&client),
+            Held::Daemon(client) => return already_unlocked(&client),
             // Closed while the passphrase is typed, so that other commands can use the store.
             Held::Here(vault) => vault.slot_kinds(),
         };
         let place = self.store.place()?;
-        let mut options = AgentOptions::new(limits);
+        let mut options = DaemonOptions::new(limits);
         if let Some(anchor) = &self.store.open.anchor {
             options = options.anchor(anchor);
         }
@@ -63,21 +63,21 @@ impl Unlock {
                 self.store.open.warn_of_anchor(freshness);
                 print(unlocked(limits).as_bytes())
             };
-            return inmost_agent::serve(&place, &options, secret, ready);
+            return inmost_keyd::serve(&place, &options, secret, ready);
         }
         let is_wrong_key =
-            |error: &AgentError| matches!(error, AgentError::Store(error) if is_wrong(error));
+            |error: &DaemonError| matches!(error, DaemonError::Store(error) if is_wrong(error));
         let (by, input) = (self.store.by(), Input::Free);
-        let start = |secret: &Secret| agent::start(&place, &options, secret);
+        let start = |secret: &Secret| keyd::start(&place, &options, secret);
         let (mut started, secret) =
             self.store.open.attempt(&place, &kinds, by, input, is_wrong_key, start)?;
         let deadline = Instant::now() + IN_USE_TIMEOUT;
         loop {
             match started.map_err(|error| failure(&place, error)) {
-                // Another command may be about to end, or may start a key agent at the same moment.
+                // Another command may be about to end, or may start a key daemon at the same moment.
                 Err(failure @ Failure::Error { exit: Exit::InUse, .. }) => {
                     match self.store.hold() {
-                        Ok(Held::Agent(client)) => return already_unlocked(&client),
+                        Ok(Held::Daemon(client)) => return already_unlocked(&client),
                         Ok(Held::Here(vault)) if Instant::now() < deadline => drop(vault),
                         _ => return Err(failure),
                     }
@@ -92,10 +92,10 @@ impl Unlock {
     }
 }
 
-/// The failure to start a key agent. Names the store.
-fn failure(place: &Path, error: AgentError) -> Failure {
+/// The failure to start a key daemon. Names the store.
+fn failure(place: &Path, error: DaemonError) -> Failure {
     match error {
-        AgentError::Store(error) => naming::at(place, error),
+        DaemonError::Store(error) => naming::at(place, error),
         error => error.into(),
     }
 }
@@ -109,13 +109,13 @@ fn unlocked(limits: Limits) -> String {
 }
 
 fn already_unlocked(client: &Client) -> Result<(), Failure> {
-    let agent = client.agent()?;
+    let daemon = client.daemon()?;
     let text = format!(
         "Already unlocked by process {}. The store locks after {} without a request, and in {} at the latest.\n\
          To change these times, run `inmost lock` first.\n",
-        agent.process,
-        duration(agent.limits.idle),
-        duration(agent.total_left)
+        daemon.process,
+        duration(daemon.limits.idle),
+        duration(daemon.total_left)
     );
     print(text.as_bytes())
 }
@@ -126,7 +126,7 @@ fn parse_time(text: &str) -> Result<Duration, &'static str> {
     time.ok_or("expected a number with s, m, h or d, up to 31 days")
 }
 
-/// The longest time that a key agent holds a store.
+/// The longest time that a key daemon holds a store.
 const MONTH: Duration = Duration::from_secs(31 * 86_400);
 
 /// How long to wait for a store that another process uses.

@@ -26,7 +26,7 @@ const NAME: &str = "inmost";
 pub(crate) struct Server {
     program: String,
     args: Vec<String>,
-    /// The environment variables that locate the key agent's socket. Many clients pass on only few variables.
+    /// The environment variables that locate the key daemon's socket. Many clients pass on only few variables.
     env: Vec<(String, String)>,
 }
 

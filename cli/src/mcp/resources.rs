@@ -12,7 +12,7 @@ use crate::store::restrictions::{LOCKED_HINT, Restrictions};
 
 /// Whether this server offers resources.
 ///
-/// A restricted agent gets none: a key agent lets a restricted connection make tool calls only, and limits of views are those
+/// A restricted daemon gets none: a key daemon lets a restricted connection make tool calls only, and limits of views are those
 /// of the tool.
 pub(super) fn are_offered(restrictions: &Restrictions) -> bool {
     restrictions.is_unrestricted()

@@ -102,7 +102,7 @@ fn refuse(work: Work, store: NoStore, restrictions: &Restrictions) {
 
 /// Runs calls until the store fails or the server ends. The caller opens the store again for the next call.
 ///
-/// Returns the call that found the store locked, which has done nothing. It runs again, so that the key agent's lock costs
+/// Returns the call that found the store locked, which has done nothing. It runs again, so that the key daemon's lock costs
 /// no call if the store can be opened in another way. The first call is not returned: the store was opened for it.
 fn run_calls(
     store: &OpenStore,

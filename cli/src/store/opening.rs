@@ -1,4 +1,4 @@
-//! Opening a store: through the key agent if it holds the store, else from disk.
+//! Opening a store: through the key daemon if it holds the store, else from disk.
 
 use std::ops::Deref;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use inmost::{AnchorStatus, ExpirySettings, HistorySettings, Session, StoreError, Vault};
-use inmost_agent::{Client, ConnectOptions, Secret};
+use inmost_keyd::{Client, ConnectOptions, Secret};
 
 use super::restrictions::Restrictions;
 use super::unlocking::is_wrong;
@@ -22,14 +22,14 @@ use crate::{compact_hint, streams};
 pub(crate) struct OpenOptions<'a> {
     /// How the command uses standard input.
     pub(crate) input: Input,
-    /// Limits for an agent that works on the store.
+    /// Limits for a daemon that works on the store.
     pub(crate) restrictions: Restrictions,
     pub(crate) create: Create<'a>,
     /// Whether a person at the terminal reads that compacting the store is worth it. `Input::Free` is needed as well.
     pub(crate) hint_compaction: bool,
     /// Whether the command needs the credential as well, see [`StoreGuard::secret`].
     pub(crate) keep_secret: bool,
-    /// Whether the command only reads the status. A key agent accepts it even while it has too many clients.
+    /// Whether the command only reads the status. A key daemon accepts it even while it has too many clients.
     pub(crate) status_only: bool,
     /// Whether what the command reads counts as use of a file.
     pub(crate) readings: Readings,
@@ -56,7 +56,7 @@ impl Default for OpenOptions<'_> {
 }
 
 impl OpenOptions<'_> {
-    /// How to connect to the key agent.
+    /// How to connect to the key daemon.
     fn connect(&self) -> Result<ConnectOptions, Failure> {
         let connect = ConnectOptions::new().tool(self.restrictions.options()?);
         let connect = connect.as_program().actor(self.actor);
@@ -156,7 +156,7 @@ impl Drop for StoreGuard {
 /// The process that holds the store.
 pub(crate) enum Held {
     Here(Box<Vault>),
-    Agent(Client),
+    Daemon(Client),
 }
 
 impl StoreArgs {
@@ -165,26 +165,26 @@ impl StoreArgs {
         self.open.open(self.by(), options)
     }
 
-    /// Holds the store, or finds the key agent that does.
+    /// Holds the store, or finds the key daemon that does.
     pub(crate) fn hold(&self) -> Result<Held, Failure> {
         self.open.hold(&self.place()?, ConnectOptions::new(), false)
     }
 
-    /// As [`hold`](Self::hold), for the status alone: a key agent accepts it even while it has too many clients.
+    /// As [`hold`](Self::hold), for the status alone: a key daemon accepts it even while it has too many clients.
     pub(crate) fn hold_for_status(&self) -> Result<Held, Failure> {
         self.open.hold(&self.place()?, ConnectOptions::new().as_program().status_only(), false)
     }
 
-    /// As [`hold`](Self::hold). What is read through a key agent then does not count as use of a file.
+    /// As [`hold`](Self::hold). What is read through a key daemon then does not count as use of a file.
     pub(crate) fn hold_without_recording(&self) -> Result<Held, Failure> {
         self.open.hold(&self.place()?, ConnectOptions::new().without_recording(), false)
     }
 
-    /// Holds the store in this process, for work that the key agent does not do. The store stays locked.
+    /// Holds the store in this process, for work that the key daemon does not do. The store stays locked.
     pub(crate) fn vault(&self) -> Result<Vault, Failure> {
         match self.hold()? {
             Held::Here(vault) => Ok(*vault),
-            Held::Agent(client) => Err(lock_first(&client)),
+            Held::Daemon(client) => Err(lock_first(&client)),
         }
     }
 
@@ -227,15 +227,15 @@ impl OpenArgs {
         Ok(guard)
     }
 
-    /// Waits a moment if the store is in use: another command may be about to close it, or to start a key agent.
+    /// Waits a moment if the store is in use: another command may be about to close it, or to start a key daemon.
     fn hold(&self, place: &Path, connect: ConnectOptions, expires: bool) -> Result<Held, Failure> {
         let options = place::vault_options(place, self.anchor.as_deref())?;
         let options = if expires { options } else { options.keep_unused_files() };
-        let agent = connect.anchor(self.anchor.as_deref());
+        let daemon = connect.anchor(self.anchor.as_deref());
         let deadline = Instant::now() + IN_USE_TIMEOUT;
         loop {
-            if let Some(client) = agent.connect(place)? {
-                return Ok(Held::Agent(client));
+            if let Some(client) = daemon.connect(place)? {
+                return Ok(Held::Daemon(client));
             }
             match database::open(&options, place) {
                 Err(StoreError::InUse(_)) if Instant::now() < deadline => thread::sleep(PAUSE),
@@ -256,8 +256,8 @@ impl OpenArgs {
         options: &OpenOptions<'_>,
     ) -> Result<StoreGuard, Failure> {
         match held {
-            Held::Agent(client) => {
-                // The agent does not keep the credential, so the prompt appears only if the command needs it.
+            Held::Daemon(client) => {
+                // The daemon does not keep the credential, so the prompt appears only if the command needs it.
                 let secret = options
                     .keep_secret
                     .then(|| self.credential.of_store(place, Asking::first(options.input), by));
@@ -266,7 +266,7 @@ impl OpenArgs {
                     Failure::Error { exit: Exit::Locked, .. } => passphrase::no_terminal(),
                     failure => failure,
                 })?;
-                Ok(StoreGuard { store: OpenStore::Agent(client), secret })
+                Ok(StoreGuard { store: OpenStore::Daemon(client), secret })
             }
             Held::Here(mut vault) => {
                 let (opened, secret) = self.attempt(
@@ -361,10 +361,10 @@ impl PlaceArgs {
 }
 
 /// The error of a command that has to hold the store itself.
-fn lock_first(agent: &Client) -> Failure {
+fn lock_first(daemon: &Client) -> Failure {
     Failure::new(
         Exit::InUse,
-        format!("The store is unlocked: the key agent, process {}, holds it.", agent.process()),
+        format!("The store is unlocked: the key daemon, process {}, holds it.", daemon.process()),
         "Lock it first, with `inmost lock`.",
     )
 }

@@ -151,7 +151,7 @@ impl Restrictions {
     pub(crate) fn tool_on(&self, store: &OpenStore) -> Result<MemoryTool, Failure> {
         match store {
             OpenStore::Here(session) => self.tool(session.clone()),
-            OpenStore::Agent(client) => self.tool(client.clone()),
+            OpenStore::Daemon(client) => self.tool(client.clone()),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use inmost::{SlotKind, StoreError, Vault};
-use inmost_agent::Secret;
+use inmost_keyd::Secret;
 
 use super::naming;
 use crate::args::{OpenArgs, StoreArgs};

@@ -91,7 +91,7 @@ fn acknowledged_changes_survive_the_process() {
 #[test]
 fn a_store_in_use_is_not_opened_twice() {
     let place = Place::with_store();
-    // A command holds the store; a key agent would serve both.
+    // A command holds the store; a key daemon would serve both.
     place.lock();
     let mut talk = Talk::with(&place);
     talk.ask(VIEW);

@@ -196,7 +196,7 @@ fn status_counts() {
     assert!(value("on disk").ends_with('M'), "{out}");
     assert_eq!(
         value("state"),
-        if crate::WITH_AGENT { "unlocked" } else { "locked; opened for this command" }
+        if crate::WITH_DAEMON { "unlocked" } else { "locked; opened for this command" }
     );
 }
 

@@ -244,7 +244,7 @@ fn a_file_that_was_changed_in_the_store_meanwhile_is_not_overwritten_and_the_tex
         "echo mine >> \"$1\"; echo theirs | \"$INMOST\" write --store \"$STORE\" /memories/a";
     let mut command = desk.command("/memories/a", script);
     command.env("INMOST", program).env("STORE", desk.place.store());
-    // The folder of the agent's socket is on a disk here.
+    // The folder of the daemon's socket is on a disk here.
     command.env("XDG_RUNTIME_DIR", desk.place.runtime());
     let ended = run(&mut command, b"");
     assert_eq!(ended.code, Some(1), "{ended:?}");

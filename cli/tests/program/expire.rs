@@ -32,7 +32,7 @@ fn unused_files_are_listed_then_deleted_and_come_back() {
     assert!(lines[0].ends_with("  /memories/a.md") && lines[1].ends_with("  /memories/b/c.md"));
     assert_eq!(lines[2], "2 files would be deleted. Nothing was changed.");
     assert_eq!(place.cat("/memories/a.md"), "one\n");
-    // That was a reading, and a key agent records it along with the next change.
+    // That was a reading, and a key daemon records it along with the next change.
     place.run(["write", "/memories/b/c.md"], "three\n").expect(0);
 
     let all = objects(&place, &["--unused-for", "36500d"]);

@@ -99,7 +99,7 @@ fn a_damaged_anchor_is_a_warning_at_each_unlock_until_it_is_accepted() {
     }
     let unlocked = place.run(["unlock"], "");
     assert!(unlocked.err.starts_with("inmost: warning: It is unknown whether"), "{unlocked:?}");
-    assert!(status(&place).contains("freshness   unknown: "), "through the key agent");
+    assert!(status(&place).contains("freshness   unknown: "), "through the key daemon");
     place.lock();
     let asked = place.run(["accept-rollback"], "yes\n").expect_failure(2, "needs a confirmation");
     assert!(asked.out.contains("damaged or incomplete"), "{asked:?}");

@@ -15,7 +15,7 @@ pub(crate) const PASSPHRASE: &str = "correct horse";
 /// The minimum KDF cost, so that tests are quick.
 pub(crate) const CHEAP: [&str; 4] = ["--kdf-memory-mib", "19", "--kdf-passes", "2"];
 
-/// A temporary folder for one store. Its key agent is ended and the folder removed when the test ends.
+/// A temporary folder for one store. Its key daemon is ended and the folder removed when the test ends.
 pub(crate) struct Place {
     folder: TempDir,
     /// The folder for sockets.
@@ -39,30 +39,30 @@ impl Place {
         self.runtime.path().to_owned()
     }
 
-    /// Starts a key agent for the store if this test program uses one.
+    /// Starts a key daemon for the store if this test program uses one.
     fn unlock_if_wanted(self) -> Self {
-        if crate::WITH_AGENT {
+        if crate::WITH_DAEMON {
             self.unlock(&[]);
         }
         self
     }
 
-    /// Starts a key agent for the store; returns its process id.
+    /// Starts a key daemon for the store; returns its process id.
     pub(crate) fn unlock(&self, args: &[&str]) -> u32 {
         let out = self.run(["unlock"].iter().chain(args), "").expect(0).out;
         assert!(out.starts_with("Unlocked. "), "{out}");
-        self.agent().unwrap()
+        self.daemon().unwrap()
     }
 
-    /// The process id of the key agent, if one holds the store.
-    pub(crate) fn agent(&self) -> Option<u32> {
+    /// The process id of the key daemon, if one holds the store.
+    pub(crate) fn daemon(&self) -> Option<u32> {
         let out = self.run(["status"], "").expect(0).out;
-        let line = out.lines().find(|line| line.starts_with("key agent")).unwrap();
-        let process = line.strip_prefix("key agent   process ")?;
+        let line = out.lines().find(|line| line.starts_with("key daemon")).unwrap();
+        let process = line.strip_prefix("key daemon  process ")?;
         Some(process.split(' ').next().unwrap().parse().unwrap())
     }
 
-    /// Locks the store if a key agent holds it. Needed before its files are changed.
+    /// Locks the store if a key daemon holds it. Needed before its files are changed.
     pub(crate) fn lock(&self) {
         if self.runtime().join("inmost").exists() {
             run(self.bare_command(["lock", "--store"]).arg(self.store()), b"");
@@ -291,8 +291,8 @@ impl Ended {
     }
 }
 
-/// Runs to the end with these bytes on standard input. The output goes to files: a key agent that the program starts here
-/// inherits its streams, so a pipe would stay open until the agent ends.
+/// Runs to the end with these bytes on standard input. The output goes to files: a key daemon that the program starts here
+/// inherits its streams, so a pipe would stay open until the daemon ends.
 #[cfg(windows)]
 pub(crate) fn run(command: &mut Command, input: &[u8]) -> Ended {
     use std::io::{Read, Seek};

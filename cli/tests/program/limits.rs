@@ -102,8 +102,8 @@ fn a_screened_agent_saves_no_card_number() {
 #[test]
 fn quotas_and_limits_of_views_hold_for_calls() {
     let place = Place::with_files(&[("/memories/a", "12345678901234567890")]);
-    for through_agent in [false, true] {
-        if through_agent {
+    for through_daemon in [false, true] {
+        if through_daemon {
             place.lock();
             place.unlock(&[]);
         }

@@ -1,4 +1,4 @@
-//! Lists of paths, patterns, special files, and completion while the key agent does not reply.
+//! Lists of paths, patterns, special files, and completion while the key daemon does not reply.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -73,7 +73,7 @@ fn a_pipe_and_a_link_to_a_file_are_not_imported() {
 }
 
 #[test]
-fn a_key_agent_of_another_runtime_folder_is_explained() {
+fn a_key_daemon_of_another_runtime_folder_is_explained() {
     let (place, other) = (Place::with_files(&[("/memories/a", "1")]), Place::vacant());
     place.unlock(&[]);
     let mut command = place.command(["ls"]);
@@ -83,9 +83,9 @@ fn a_key_agent_of_another_runtime_folder_is_explained() {
 }
 
 #[test]
-fn completion_does_not_wait_for_a_key_agent_that_does_not_reply() {
+fn completion_does_not_wait_for_a_key_daemon_that_does_not_reply() {
     let place = Place::with_files(&[("/memories/people/ada", "1")]);
-    let agent = place.unlock(&[]).to_string();
+    let daemon = place.unlock(&[]).to_string();
     let complete = || {
         let store = format!("'{}'", place.store().display());
         let mut command = place.bare_command(["--", "inmost", "--store", &store, "cat", "peo"]);
@@ -94,7 +94,7 @@ fn completion_does_not_wait_for_a_key_agent_that_does_not_reply() {
     };
     assert_eq!(complete().trim_end(), "people/");
     let signal = |name: &str| {
-        assert!(Command::new("kill").args([name, &agent]).status().unwrap().success());
+        assert!(Command::new("kill").args([name, &daemon]).status().unwrap().success());
     };
     signal("-STOP");
     let start = Instant::now();

@@ -7,9 +7,6 @@
     clippy::string_slice,
     reason = "a test stops at an unexpected value"
 )]
-
-#[cfg(unix)]
-mod agent;
 mod call;
 mod commands;
 mod conversation;
@@ -27,6 +24,8 @@ mod history;
 mod history_settings;
 mod inmost;
 mod interrupted;
+#[cfg(unix)]
+mod keyd;
 mod keyslots;
 mod limits;
 #[cfg(unix)]
@@ -48,5 +47,5 @@ mod streams;
 mod terminal;
 mod transfer;
 
-/// Every command opens its store itself here. `tests/with_agent` runs the same tests with a key agent.
-pub(crate) const WITH_AGENT: bool = false;
+/// Every command opens its store itself here. `tests/with_keyd` runs the same tests with a key daemon.
+pub(crate) const WITH_DAEMON: bool = false;

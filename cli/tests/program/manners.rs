@@ -234,7 +234,7 @@ fn all_stores_are_locked_at_once() {
     let lock = || run(&mut place.bare_command(["lock", "--all"]), b"").expect(0).out;
     assert_eq!(lock(), "Locked 2 stores.\n");
     assert_eq!(lock(), "Locked 0 stores.\n");
-    assert_eq!(place.agent(), None);
+    assert_eq!(place.daemon(), None);
 }
 
 #[cfg(unix)]
@@ -251,7 +251,7 @@ fn a_process_that_does_not_answer_is_not_taken_for_a_locked_store() {
     // The socket of a process that was killed.
     drop(UnixListener::bind(folder.join("0".repeat(24))).unwrap());
     assert_eq!(lock().expect(0).out, "Locked 0 stores.\n");
-    // Regression: an agent that was too busy to greet counted as one that had ended.
+    // Regression: a daemon that was too busy to greet counted as one that had ended.
     let listener = UnixListener::bind(folder.join("1".repeat(24))).unwrap();
     thread::spawn(move || listener.incoming().for_each(drop));
     lock().expect_failure(13, "does not respond");

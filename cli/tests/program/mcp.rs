@@ -4,7 +4,7 @@ mod client;
 mod config;
 mod install;
 #[cfg(target_os = "linux")]
-mod key_agent;
+mod keyd;
 mod protocol;
 mod resources;
 

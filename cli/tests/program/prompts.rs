@@ -55,7 +55,7 @@ fn a_pinentry_asks_for_the_passphrase() {
 }
 
 #[test]
-fn a_key_agent_starts_after_a_desktop_prompt() {
+fn a_key_daemon_starts_after_a_desktop_prompt() {
     let place = Place::with_files(&[("/memories/a", "one")]);
     let program = script(&place, &format!("printf '%s\\n' '{PASSPHRASE}'\n"));
     let mut unlock = place.bare_command(["unlock", "--store", "store", "--prompt", "askpass"]);

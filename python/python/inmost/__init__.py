@@ -15,7 +15,7 @@ it: in a forked child, a call that reads or changes it raises `inmost.errors.For
 
 Keys are wiped when a store is locked. Python strings cannot be wiped: a passphrase that was given as `str` or `bytes`,
 and every text that a call returned, stay in memory until the interpreter uses that memory again. A passphrase in a
-`bytearray` can be overwritten by its owner; a store that a key agent holds (`Store.connect`) needs none.
+`bytearray` can be overwritten by its owner; a store that a key daemon holds (`Store.connect`) needs none.
 """
 
 import json as _json

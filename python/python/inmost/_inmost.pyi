@@ -127,16 +127,16 @@ class Store:
         anchor: str | PathLike[str] | None = None,
         actor: str | None = None,
     ) -> Store:
-        """Connects to the key agent that holds a store since `inmost unlock`. Needs no passphrase.
+        """Connects to the key daemon that holds a store since `inmost unlock`. Needs no passphrase.
 
         Calls go through one connection, one after the other; connect again for calls in parallel.
 
-        Raises `NoKeyAgent` and `KeyAgent`.
+        Raises `NoKeyDaemon` and `KeyDaemon`.
         """
 
     @property
     def files(self) -> Files:
-        """The files of the store, for hosts that are not agents."""
+        """The files of the store, for programs that are not agents."""
 
     @property
     def history(self) -> History:
@@ -185,10 +185,10 @@ class Store:
         """Whether the store is locked, or not usable in this process."""
 
     def lock(self) -> None:
-        """Locks the store and wipes its keys. A store that a key agent holds is locked for all programs."""
+        """Locks the store and wipes its keys. A store that a key daemon holds is locked for all programs."""
 
     def close(self) -> None:
-        """Locks a store that this process opened; disconnects from a key agent, which goes on. Can be repeated."""
+        """Locks a store that this process opened; disconnects from a key daemon, which goes on. Can be repeated."""
 
     def __enter__(self) -> Store: ...
     def __exit__(

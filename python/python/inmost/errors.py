@@ -112,12 +112,12 @@ class Io(StoreError):
     errno: int | None
 
 
-class KeyAgent(StoreError):
-    """The key agent could not carry out the request, or cannot be reached."""
+class KeyDaemon(StoreError):
+    """The key daemon could not carry out the request, or cannot be reached."""
 
 
-class NoKeyAgent(KeyAgent):
-    """No key agent holds the store."""
+class NoKeyDaemon(KeyDaemon):
+    """No key daemon holds the store."""
 
 
 class KdfOutOfBounds(StoreError):
@@ -151,7 +151,7 @@ class UntrustedFile(StoreError):
 
 
 class OutcomeUnknown(StoreError):
-    """The key agent ended before it reported whether a change was made."""
+    """The key daemon ended before it reported whether a change was made."""
 
 
 class CommitUnknown(StoreError):

@@ -75,9 +75,9 @@ fn every_error_has_one_sentence_of_message_and_one_of_advice() {
             StorageError::InUse(None).into(),
             "The store is in use by another process."
         ];
-        E::KeyAgent(_) => [
-            E::KeyAgent("The key agent of the store in /s does not respond.".to_owned()),
-            "The key agent of the store in /s does not respond."
+        E::KeyDaemon(_) => [
+            E::KeyDaemon("The key daemon of the store in /s does not respond.".to_owned()),
+            "The key daemon of the store in /s does not respond."
         ];
         E::Io(_) => [
             StorageError::Io(io::Error::other("why")).into(),
@@ -205,9 +205,9 @@ fn every_error_has_one_sentence_of_message_and_one_of_advice() {
 }
 
 #[test]
-fn advice_on_a_store_in_use_names_the_key_agent() {
+fn advice_on_a_store_in_use_names_the_key_daemon() {
     let advice = E::InUse(Some(7)).advice();
-    assert!(advice.contains("`inmost unlock`") && advice.contains("key agent"), "{advice}");
+    assert!(advice.contains("`inmost unlock`") && advice.contains("key daemon"), "{advice}");
 }
 
 #[test]
@@ -229,8 +229,8 @@ fn no_message_quotes_a_path_of_an_engine() {
 #[test]
 fn a_path_of_the_host_is_shown_without_control_characters() {
     let copy = E::CopyNotVerified { copy: "/b\u{1b}[2J".to_owned(), why: "Why.".to_owned() };
-    let agent = E::KeyAgent("The key agent of the store in /s\nok does not respond.".to_owned());
-    for error in [copy, agent] {
+    let daemon = E::KeyDaemon("The key daemon of the store in /s\nok does not respond.".to_owned());
+    for error in [copy, daemon] {
         assert!(!error.to_string().contains(char::is_control), "{error}");
     }
 }

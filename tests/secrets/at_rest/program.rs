@@ -21,11 +21,11 @@ pub(crate) struct Program {
 /// The environment variable with the path of the program.
 pub(crate) const PROGRAM: &str = "INMOST_TEST_PROGRAM";
 
-/// Whether the command or a key agent opens the store.
+/// Whether the command or a key daemon opens the store.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Through {
     Nobody,
-    Agent,
+    Daemon,
 }
 
 impl Program {
@@ -99,18 +99,18 @@ impl Program {
         (ended.status.code().unwrap(), String::from_utf8(said).unwrap())
     }
 
-    /// Starts a key agent. Its calls are recorded when it has ended.
+    /// Starts a key daemon. Its calls are recorded when it has ended.
     fn unlock(&self, passphrase: &str) -> Child {
-        let mut agent =
-            self.start(passphrase, &["unlock", "--foreground"], &self.folder.join("agent.log"));
+        let mut daemon =
+            self.start(passphrase, &["unlock", "--foreground"], &self.folder.join("daemon.log"));
         let mut line = String::new();
-        BufReader::new(agent.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        BufReader::new(daemon.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         assert!(line.starts_with("Unlocked. "), "{line}");
-        agent
+        daemon
     }
 
     /// Uses every command that handles text, names, labels and passphrases, with valid and invalid input,
-    /// with or without a key agent.
+    /// with or without a key daemon.
     pub(crate) fn use_everything(&mut self, through: Through) -> Vec<Needle> {
         let passphrase = format!("{} caf\u{e9} {}", word("program pass"), word("program phrase"));
         let wrong = format!("{} and more", word("program wrong"));
@@ -122,7 +122,7 @@ impl Program {
         let init = [&["init"], &cheap[..]].concat();
         let done = |(code, said): (i32, String)| assert_eq!(code, 0, "{said}");
         done(self.run(&passphrase, &init, ""));
-        let agent = (through == Through::Agent).then(|| self.unlock(&passphrase));
+        let daemon = (through == Through::Daemon).then(|| self.unlock(&passphrase));
         done(self.run(&passphrase, &["write", &file], &format!("{text}\nsecond line\n")));
         let insert = format!(
             r#"{{"command":"insert","path":"{file}","insert_line":1,"insert_text":"{edit}\n"}}"#
@@ -148,13 +148,13 @@ impl Program {
         done(self.run(&passphrase, &["backup", copy.to_str().unwrap()], ""));
         assert_ne!(self.run(&passphrase, &["cat", &format!("/memories/{odd}")], "").0, 0);
         done(self.run(&passphrase, &["rm", &format!("/memories/{moved}")], ""));
-        if let Some(mut agent) = agent {
+        if let Some(mut daemon) = daemon {
             let mut lock = Command::new(&self.path);
             lock.args(["lock", "--store"]).arg(self.folder.join("store"));
             lock.env("XDG_RUNTIME_DIR", self.folder.join("run"));
             assert!(lock.status().unwrap().success());
-            assert!(agent.wait().unwrap().success());
-            self.record(&self.folder.join("agent.log"));
+            assert!(daemon.wait().unwrap().success());
+            self.record(&self.folder.join("daemon.log"));
         }
         assert_eq!(self.run(&wrong, &["ls"], "").0, 11);
         let mut needles = of_words(self.words.labels());

@@ -1,4 +1,4 @@
-//! The behaviour of an [`UnlockedStore`], run on a session and on a client of the key agent.
+//! The behaviour of an [`UnlockedStore`], run on a session and on a client of the key daemon.
 //!
 //! Each function takes an empty store. A new method of the trait gets a function here.
 

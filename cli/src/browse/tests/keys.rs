@@ -189,8 +189,8 @@ fn a_change_of_another_program_appears_in_place() {
     desk.press(&[Key::Right, Key::Right, Key::Tab, Key::PageDown, Key::PageDown]);
     let before = desk.screen();
     assert!(before.contains("line 41") && !before.contains("line 40"), "{before}");
-    // As the key agent would report it.
-    desk.model.by_agent = true;
+    // As the key daemon would report it.
+    desk.model.by_daemon = true;
     desk.files().write("/memories/a/new.md", "new").unwrap();
     desk.files().append("/memories/a/x.md", "the end\n").unwrap();
     desk.send(Event::Tick);

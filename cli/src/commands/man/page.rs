@@ -108,5 +108,5 @@ const ENVIRONMENT: [(&str, &str); 7] = [
 const FILES: [(&str, &str); 3] = [
     ("~/.local/share/inmost/memory", "The store, if none is named."),
     ("~/.local/state/inmost", "When a hint was given last. Nothing of the memory."),
-    ("$XDG_RUNTIME_DIR/inmost", "The sockets of key agents."),
+    ("$XDG_RUNTIME_DIR/inmost", "The sockets of key daemons."),
 ];

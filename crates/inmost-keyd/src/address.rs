@@ -1,0 +1,60 @@
+//! The address of a store's daemon: where it listens, and which addresses there are.
+
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+use std::fmt::Write;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use blake2::digest::Digest;
+
+use crate::protocol::Folder;
+
+#[cfg(unix)]
+use self::unix as system;
+#[cfg(windows)]
+use self::windows as system;
+#[cfg(windows)]
+pub(crate) use self::windows::pipe;
+pub(crate) use system::{folder, is_private, make_private, socket};
+
+/// Every address of this user, of a live daemon or of a dead one.
+pub(crate) fn sockets() -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder()) else { return Vec::new() };
+    let is_socket =
+        |name: &str| name.len() == 24 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let entries = entries.flatten();
+    let sockets = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_socket));
+    sockets.map(|entry| entry.path()).collect()
+}
+
+/// The name of the address of the store at this canonical path, or with this URL. 96 bits identify a store, and keep the path short: a
+/// socket's path is limited to little over a hundred bytes.
+fn name_of(store: &Path) -> String {
+    let hash = blake2::Blake2b512::digest(store.as_os_str().as_encoded_bytes());
+    let mut name = String::new();
+    for byte in hash.iter().take(12) {
+        // Writing to a string cannot fail.
+        let _ = write!(name, "{byte:02x}");
+    }
+    name
+}
+
+/// Whether the store is in a database, and this is its URL.
+pub(crate) fn is_url(store: &Path) -> bool {
+    store.to_str().is_some_and(inmost::VaultOptions::is_url)
+}
+
+/// The one name of a store: the canonical path of its folder, which must exist, or its URL.
+fn canonical(store: &Path) -> io::Result<PathBuf> {
+    if is_url(store) { Ok(store.to_owned()) } else { store.canonicalize() }
+}
+
+/// Identifies the folder at this path, so that another folder at the same path is noticed. A URL always names the same store.
+pub(crate) fn identity(store: &Path) -> io::Result<Folder> {
+    if is_url(store) { Ok(Folder { device: 0, inode: 0 }) } else { system::identity(store) }
+}

@@ -1,0 +1,326 @@
+//! The client's side of a connection.
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use inmost::{FileError, StoreError, Vault};
+
+use crate::client::ConnectOptions;
+use crate::error::DaemonError;
+use crate::frame::{self, HELLO, REPLY, REQUEST};
+use crate::message::ClientMessage;
+use crate::protocol::{Greeting, Hello, Purpose, Refusal, ServerMessage, VERSION};
+use crate::request::{Reply, Request};
+use crate::stream::Stream;
+use crate::{address, peer, wire_path};
+
+/// A connection to the daemon that holds a store.
+pub(crate) struct Connection {
+    store: PathBuf,
+    stream: Stream,
+    process: u32,
+    /// A request got no complete reply, so the next bytes do not belong to the next request.
+    is_lost: bool,
+}
+
+/// Connects to the daemon that holds this store, if there is one.
+pub(crate) fn connect(
+    store: &Path,
+    options: &ConnectOptions,
+) -> Result<Option<Connection>, DaemonError> {
+    let hello = Hello {
+        version: VERSION,
+        purpose: Purpose::Work,
+        folder: address::identity(store).ok(),
+        tool: options.tool.clone(),
+        status_only: options.status_only,
+        actor: options.actor.clone(),
+        is_program: options.is_program,
+        is_unrecorded: options.is_unrecorded,
+    };
+    let anchor = options.anchor.as_deref().map(wire_path::encode).transpose()?.unwrap_or_default();
+    let Some((stream, greeting)) = greet(store, &hello, &anchor)? else { return Ok(None) };
+    match greeting {
+        Greeting::Accepted { process } => {
+            // No timeout for replies: a long request takes long, and if the daemon ends, so does the connection.
+            let is_set = stream.set_read_timeout(None);
+            is_set.map_err(|error| DaemonError::of_connection(store, &error))?;
+            let store = store.to_owned();
+            Ok(Some(Connection { store, stream, process, is_lost: false }))
+        }
+        Greeting::Refused(refusal) => Err(refused(store, refusal)),
+        Greeting::Ending => wait_for_end(store, &stream).map(|()| None),
+    }
+}
+
+/// Asks the daemon of this store to lock it, and waits until the process has ended. Returns whether there was one. Daemons
+/// of every version can be locked.
+///
+/// # Errors
+/// [`DaemonError::NotFound`] if a process holds the store and no daemon can be reached: then keys may still be in memory.
+/// [`DaemonError::Unresponsive`] and [`DaemonError::Unreachable`].
+pub fn lock(store: impl AsRef<Path>) -> Result<bool, DaemonError> {
+    let store = store.as_ref();
+    if address::is_url(store) {
+        // Any number of processes may hold a store in a database, so only its socket says whether there is a daemon.
+        let socket =
+            address::socket(store).map_err(|error| DaemonError::of_connection(store, &error))?;
+        return if address::is_private() { lock_at(&socket) } else { Ok(false) };
+    }
+    let hello = lock_request();
+    let mut deadline = None;
+    loop {
+        match greet(store, &hello, &[])? {
+            Some((_, Greeting::Refused(refusal))) => return Err(refused(store, refusal)),
+            Some((stream, _)) => return wait_for_end(store, &stream).map(|()| true),
+            None => {}
+        }
+        // A process may hold the store for a moment: a daemon that is ending, or one that is too busy with other
+        // connections to greet this one.
+        let deadline = *deadline.get_or_insert_with(|| Instant::now() + RELEASE);
+        match Vault::open(store) {
+            Err(StoreError::InUse(_)) if Instant::now() < deadline => thread::sleep(PAUSE),
+            Err(StoreError::InUse(process)) => return Err(DaemonError::NotFound { process }),
+            _ => return Ok(false),
+        }
+    }
+}
+
+/// Asks every daemon of this user to lock its store, and waits until the processes have ended. Returns how many there were.
+///
+/// # Errors
+/// As for [`lock`]; the first one, after all daemons were asked.
+pub fn lock_all() -> Result<usize, DaemonError> {
+    let sockets = address::sockets();
+    if !sockets.is_empty() && !address::is_private() {
+        return Err(DaemonError::SocketFolderNotPrivate(address::folder().display().to_string()));
+    }
+    // At the same time: a daemon that waits for its calls must not keep the others unlocked.
+    thread::scope(|scope| {
+        let asked: Vec<_> =
+            sockets.iter().map(|socket| scope.spawn(move || lock_at(socket))).collect();
+        let (mut locked, mut first) = (0, Ok(()));
+        for asked in asked {
+            match asked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
+                Ok(was_unlocked) => locked += usize::from(was_unlocked),
+                Err(error) => first = first.and(Err(error)),
+            }
+        }
+        first.map(|()| locked)
+    })
+}
+
+/// Asks the daemon behind a socket to lock its store, and waits until it has ended. Returns whether there was one.
+fn lock_at(socket: &Path) -> Result<bool, DaemonError> {
+    let deadline = Instant::now() + RELEASE;
+    loop {
+        match greet_at(socket, socket, &lock_request(), &[])? {
+            Some((_, Greeting::Refused(refusal))) => return Err(refused(socket, refusal)),
+            Some((stream, _)) => return wait_for_end(socket, &stream).map(|()| true),
+            // A daemon that is ending, or one that is too busy to greet. Only a socket that nobody listens on is dead: any
+            // other may be that of a process with keys in its memory.
+            None if is_dead(socket) => return Ok(false),
+            None if Instant::now() < deadline => thread::sleep(PAUSE),
+            None => {
+                let store = socket.display().to_string();
+                return Err(DaemonError::Unresponsive { store });
+            }
+        }
+    }
+}
+
+/// Whether a socket is that of a process that has ended.
+fn is_dead(socket: &Path) -> bool {
+    use io::ErrorKind::{ConnectionRefused, NotFound};
+    open(socket).is_err_and(|error| matches!(error.kind(), ConnectionRefused | NotFound))
+}
+
+fn lock_request() -> Hello {
+    Hello {
+        version: VERSION,
+        purpose: Purpose::Lock,
+        folder: None,
+        tool: None,
+        status_only: false,
+        actor: None,
+        is_program: false,
+        is_unrecorded: false,
+    }
+}
+
+impl Connection {
+    /// The daemon's process.
+    pub(crate) fn process(&self) -> u32 {
+        self.process
+    }
+
+    /// Sends a request, and waits for the reply.
+    pub(crate) fn call<R: Request + Into<ClientMessage>>(
+        &mut self,
+        request: R,
+        body: &[u8],
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<R::Reply, FileError> {
+        if self.is_lost {
+            return Err(StoreError::Locked.into());
+        }
+        let is_change = request.is_change();
+        let message: ClientMessage = request.into();
+        self.is_lost = true;
+        let sent = frame::write(&mut &self.stream, &message, body, REQUEST);
+        let unsent = match sent.as_ref().map_err(io::Error::kind) {
+            Err(io::ErrorKind::FileTooLarge) => Some(StoreError::TooLarge),
+            Err(io::ErrorKind::InvalidData) => Some(self.unsendable()),
+            _ => None,
+        };
+        if let Some(error) = unsent {
+            // The daemon got nothing, so it will not reply.
+            self.is_lost = false;
+            return Err(error.into());
+        }
+        loop {
+            let read = frame::read::<ServerMessage<<R::Reply as Reply>::Head>>;
+            let (message, body) = match read(&mut &self.stream, REPLY) {
+                Ok(Some(message)) => message,
+                // The daemon executes only complete requests.
+                _ if sent.is_err() => return Err(StoreError::Locked.into()),
+                _ if is_change => return Err(StoreError::OutcomeUnknown.into()),
+                Ok(None) => return Err(StoreError::Locked.into()),
+                Err(error) if is_end(&error) => return Err(StoreError::Locked.into()),
+                Err(error) => return Err(self.failed(&error).into()),
+            };
+            // The daemon replied before the request was complete, so it still waits for the rest.
+            self.is_lost = sent.is_err();
+            match message {
+                ServerMessage::Progress(records) => {
+                    self.is_lost = true;
+                    progress(records);
+                }
+                ServerMessage::Reply(head) => {
+                    let unexpected = || StoreError::from(self.unexpected_reply());
+                    return Ok(R::Reply::from_parts(head, body).ok_or_else(unexpected)?);
+                }
+                ServerMessage::Failed(error) => return Err(error),
+                ServerMessage::Refused(Refusal::Restricted) => {
+                    return Err(self.restricted().into());
+                }
+                ServerMessage::Refused(refusal) => {
+                    return Err(StoreError::from(refused(&self.store, refusal)).into());
+                }
+            }
+        }
+    }
+
+    fn failed(&self, error: &io::Error) -> StoreError {
+        DaemonError::of_connection(&self.store, error).into()
+    }
+
+    fn unexpected_reply(&self) -> DaemonError {
+        DaemonError::UnexpectedReply { store: self.store.display().to_string() }
+    }
+
+    fn unsendable(&self) -> StoreError {
+        let store = self.store.display();
+        StoreError::KeyDaemon(format!(
+            "This request cannot be sent to the key daemon of the store in {store}."
+        ))
+    }
+
+    fn restricted(&self) -> StoreError {
+        let store = self.store.display();
+        StoreError::KeyDaemon(format!(
+            "This connection to the key daemon of the store in {store} is restricted, and does not allow this request."
+        ))
+    }
+}
+
+/// The connection and the daemon's greeting; `None` if there is no daemon.
+fn greet(
+    store: &Path,
+    hello: &Hello,
+    anchor: &[u8],
+) -> Result<Option<(Stream, Greeting)>, DaemonError> {
+    // Without a store, or without a socket in a trusted folder, there is no daemon.
+    let Ok(socket) = address::socket(store) else { return Ok(None) };
+    greet_at(&socket, store, hello, anchor)
+}
+
+#[cfg(unix)]
+fn open(socket: &Path) -> io::Result<Stream> {
+    Stream::connect(socket)
+}
+
+#[cfg(windows)]
+fn open(socket: &Path) -> io::Result<Stream> {
+    Stream::connect(&address::pipe(socket)?)
+}
+
+/// `store` is what an error names.
+fn greet_at(
+    socket: &Path,
+    store: &Path,
+    hello: &Hello,
+    anchor: &[u8],
+) -> Result<Option<(Stream, Greeting)>, DaemonError> {
+    if !address::is_private() {
+        return Ok(None);
+    }
+    let Ok(stream) = open(socket) else { return Ok(None) };
+    if peer::process(&stream).is_err() {
+        return Ok(None);
+    }
+    let greeted = stream
+        .set_read_timeout(Some(TIMEOUT))
+        .and_then(|()| frame::write(&mut &stream, hello, anchor, HELLO))
+        .and_then(|()| frame::read(&mut &stream, HELLO));
+    match greeted {
+        Ok(Some((greeting, _))) => Ok(Some((stream, greeting))),
+        Ok(None) => Ok(None),
+        Err(error) if is_end(&error) => Ok(None),
+        // Other versions have other greetings.
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            Err(DaemonError::OtherVersion { daemon: None, client: VERSION })
+        }
+        Err(error) => Err(DaemonError::of_connection(store, &error)),
+    }
+}
+
+fn refused(store: &Path, refusal: Refusal) -> DaemonError {
+    match refusal {
+        Refusal::OtherVersion(daemon) => {
+            DaemonError::OtherVersion { daemon: Some(daemon), client: VERSION }
+        }
+        Refusal::OtherAnchor => DaemonError::OtherAnchor,
+        Refusal::TooManyClients => DaemonError::TooManyClients,
+        Refusal::InvalidMessage | Refusal::Restricted => {
+            DaemonError::UnexpectedReply { store: store.display().to_string() }
+        }
+    }
+}
+
+fn wait_for_end(store: &Path, mut stream: &Stream) -> Result<(), DaemonError> {
+    // The greeting has set the timeout. macOS refuses to set one once the other end is closed.
+    match stream.read(&mut [0]) {
+        Ok(0) => Ok(()),
+        Ok(_) => Err(DaemonError::UnexpectedReply { store: store.display().to_string() }),
+        Err(error) if is_end(&error) => Ok(()),
+        Err(error) => Err(DaemonError::of_connection(store, &error)),
+    }
+}
+
+/// Whether the process at the other end has ended.
+fn is_end(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
+}
+
+/// Long enough for a daemon that still derives its key, or that lets calls finish before it ends.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How long a store may still be held after its daemon has closed its socket.
+const RELEASE: Duration = Duration::from_secs(1);
+
+/// The time between two attempts to open a store that is held.
+const PAUSE: Duration = Duration::from_millis(20);

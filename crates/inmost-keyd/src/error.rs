@@ -1,0 +1,214 @@
+//! Why there is no connection to a key daemon, or no daemon.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use inmost::StoreError;
+use serde::{Deserialize, Serialize};
+
+/// Why a program cannot connect to the key daemon of a store, or cannot become one.
+///
+/// [`Display`](fmt::Display) says what happened, [`advice`](DaemonError::advice) what to do.
+#[derive(Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum DaemonError {
+    /// The socket of the daemon cannot be created.
+    CannotBind {
+        /// The path of the socket.
+        socket: String,
+        /// The reason that the operating system gives.
+        reason: String,
+    },
+    /// The daemon could not listen for connections.
+    CannotListen(String),
+    /// The process of the daemon could not be started.
+    CannotStart(String),
+    /// The credential arrived malformed at the daemon's process.
+    InvalidSecret,
+    /// A process holds the store, but no key daemon of it can be reached: another user's or another folder's sockets, a
+    /// store that was moved after it was unlocked, or a program that is no key daemon.
+    NotFound {
+        /// The process that holds the store, if known.
+        process: Option<u32>,
+    },
+    /// This process was not started by [`start`](crate::start).
+    NotStartedByProgram,
+    /// The store was unlocked with another freshness anchor than the client names, or with none.
+    OtherAnchor,
+    /// The daemon uses another version of the protocol.
+    OtherVersion {
+        /// The version that the daemon uses, if known.
+        daemon: Option<u32>,
+        /// The version that this client uses.
+        client: u32,
+    },
+    /// The folder for sockets cannot be created.
+    SocketFolder(String),
+    /// The folder for sockets belongs to another user, or other users can enter it.
+    SocketFolderNotPrivate(String),
+    /// The store could not be opened or unlocked.
+    Store(StoreError),
+    /// The daemon accepts no more connections.
+    TooManyClients,
+    /// The daemon sent a message that is not a reply to the request.
+    UnexpectedReply {
+        /// The folder of the store.
+        store: String,
+    },
+    /// Sending to the daemon, or receiving from it, failed.
+    Unreachable {
+        /// The folder of the store.
+        store: String,
+        /// The reason that the operating system gives.
+        reason: String,
+    },
+    /// The daemon did not reply in time.
+    Unresponsive {
+        /// The folder of the store.
+        store: String,
+    },
+    /// The working folder, which a relative path starts from, cannot be determined.
+    WorkingFolder(String),
+}
+
+impl DaemonError {
+    /// One sentence that says what to do.
+    #[must_use]
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Self::CannotBind { .. } => {
+                "Remove what is at that path, or set XDG_RUNTIME_DIR to a folder that only you can access."
+            }
+            Self::CannotListen(_) | Self::SocketFolder(_) => {
+                "Set XDG_RUNTIME_DIR to a folder that only you can access."
+            }
+            Self::CannotStart(_) => "Try again, or add --foreground.",
+            Self::InvalidSecret => "Please report it as an error in inmost.",
+            Self::NotFound { .. } => {
+                "If that process is a key daemon, use its XDG_RUNTIME_DIR and the path with which the store was unlocked, or end it with SIGTERM. Otherwise wait for it."
+            }
+            Self::NotStartedByProgram => "Use `inmost unlock`.",
+            Self::OtherAnchor => {
+                "Lock it with `inmost lock`, then unlock it with the anchor, or leave out the anchor."
+            }
+            Self::OtherVersion { .. } => "Lock the store with `inmost lock`, then unlock it again.",
+            Self::SocketFolderNotPrivate(_) => {
+                "Remove it, or set XDG_RUNTIME_DIR to a folder that only you can access."
+            }
+            Self::Store(error) => error.advice(),
+            Self::TooManyClients => "End some of them. `inmost status` lists them.",
+            Self::UnexpectedReply { .. } => {
+                "Please report it. Every change that the store acknowledged is safe."
+            }
+            Self::Unreachable { .. } => "Lock the store with `inmost lock`.",
+            Self::Unresponsive { .. } => {
+                "Try again. If it keeps failing, end that process and unlock the store again."
+            }
+            Self::WorkingFolder(_) => "Change to another folder.",
+        }
+    }
+
+    /// The failure of a connection.
+    pub(crate) fn of_connection(store: &Path, error: &io::Error) -> Self {
+        let store = store.display().to_string();
+        match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Self::Unresponsive { store },
+            // The message of an invalid frame adds no information to the variant.
+            io::ErrorKind::InvalidData => Self::UnexpectedReply { store },
+            _ => Self::Unreachable { store, reason: error.to_string() },
+        }
+    }
+}
+
+impl fmt::Display for DaemonError {
+    /// The path of a store and the reasons of the operating system may hold control characters, which are escaped.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&inmost::printable(&Sentence(self).to_string()))
+    }
+}
+
+/// The message, with paths as they are.
+struct Sentence<'a>(&'a DaemonError);
+
+impl fmt::Display for Sentence<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            DaemonError::CannotBind { socket, reason } => {
+                write!(f, "The key daemon cannot create its socket {socket}: {reason}.")
+            }
+            DaemonError::CannotListen(reason) => {
+                write!(f, "The key daemon cannot listen: {reason}.")
+            }
+            DaemonError::CannotStart(reason) => {
+                write!(f, "The key daemon could not be started: {reason}.")
+            }
+            DaemonError::InvalidSecret => {
+                f.write_str("The key daemon received a malformed credential.")
+            }
+            DaemonError::NotFound { process } => {
+                match process {
+                    Some(process) => write!(f, "Process {process}")?,
+                    None => f.write_str("Another process")?,
+                }
+                f.write_str(" holds the store, and no key daemon of it can be reached.")
+            }
+            DaemonError::NotStartedByProgram => {
+                f.write_str("This command is internal: only the program itself runs it.")
+            }
+            DaemonError::OtherAnchor => f.write_str("The store was unlocked without this anchor."),
+            DaemonError::OtherVersion { daemon, client } => {
+                f.write_str("The key daemon that holds the store has another version of inmost: ")?;
+                match daemon {
+                    Some(daemon) => write!(f, "it uses protocol {daemon}, not protocol {client}."),
+                    None => write!(f, "it does not use protocol {client}."),
+                }
+            }
+            DaemonError::SocketFolder(reason) => {
+                write!(f, "The folder for sockets cannot be created: {reason}.")
+            }
+            DaemonError::SocketFolderNotPrivate(folder) => {
+                write!(f, "The folder for sockets, {folder}, is not private to this user.")
+            }
+            DaemonError::Store(error) => error.fmt(f),
+            DaemonError::TooManyClients => f.write_str("Too many processes use the store already."),
+            DaemonError::UnexpectedReply { store } => {
+                write!(f, "The key daemon of the store in {store} sent an unexpected reply.")
+            }
+            DaemonError::Unreachable { store, reason } => {
+                write!(f, "Cannot reach the key daemon of the store in {store}: {reason}.")
+            }
+            DaemonError::Unresponsive { store } => {
+                write!(f, "The key daemon of the store in {store} does not respond.")
+            }
+            DaemonError::WorkingFolder(reason) => {
+                write!(f, "The working folder cannot be determined: {reason}.")
+            }
+        }
+    }
+}
+
+impl std::error::Error for DaemonError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Store(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<StoreError> for DaemonError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// Once connected, every failure is an error of the store.
+impl From<DaemonError> for StoreError {
+    fn from(error: DaemonError) -> Self {
+        match error {
+            DaemonError::Store(error) => error,
+            error => Self::KeyDaemon(error.to_string()),
+        }
+    }
+}

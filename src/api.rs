@@ -19,6 +19,6 @@ mod unlock;
 pub use expiry::{Expiry, ExpiryStore};
 pub use files::{Files, Pages};
 pub use history::{History, HistoryStore, UndoPlan, Undone};
-pub use memory_tool::{MemoryTool, MemoryToolBuilder};
+pub use memory_tool::MemoryTool;
 pub use reply::ToolReply;
 pub use store::UnlockedStore;

@@ -13,7 +13,7 @@
 //!   store, and [`Session::set_aside`] lists records that were kept. [`Session::in_memory`] makes a store that never
 //!   touches the disk. [`SessionOptions`] sets quotas.
 //! - [`MemoryTool`] runs an agent's calls: it takes JSON and returns the exact text for the model. [`ToolCommand`] is a
-//!   call as a type. A [`Screen`], such as [`SecretScreen`], looks at what the model writes before it is saved.
+//!   call as a type. A [`Screen`], such as that of the crate `inmost-screen`, looks at what the model writes before it is saved.
 //! - [`Files`] is for programs that are not agents: read, write, list, search. Its errors are [`FileError`].
 //! - [`History`] lists changes, brings earlier texts back and forgets them; [`Expiry`] deletes files that nobody uses. Both are
 //!   off by default.
@@ -81,8 +81,8 @@ pub use inmost_format::header::{
 
 // Entry points: the memory tool and files, on a session or a key daemon.
 pub use api::{
-    Expiry, ExpiryStore, Files, History, HistoryStore, MemoryTool, MemoryToolBuilder, Pages,
-    ToolReply, UndoPlan, Undone, UnlockedStore,
+    Expiry, ExpiryStore, Files, History, HistoryStore, MemoryTool, Pages, ToolReply, UndoPlan,
+    Undone, UnlockedStore,
 };
 
 // The memory tool.
@@ -92,7 +92,7 @@ pub use tool::{
 };
 
 // Screening of what a model writes.
-pub use tool::{Screen, ScreenFind, ScreenInput, ScreenVerdict, SecretScreen};
+pub use tool::{Screen, ScreenFind, ScreenInput, ScreenVerdict};
 
 // Stores, locked and unlocked.
 pub use session::{

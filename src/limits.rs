@@ -10,7 +10,7 @@ pub(crate) const VIEW_LINES: u64 = 999_999;
 /// Characters of file text that an unranged `view` shows before it cuts, by default.
 pub(crate) const VIEW_CHARACTERS: usize = 16_000;
 /// Characters of file text that a ranged `view` shows before it cuts, by default.
-pub(crate) const RANGED_VIEW_CHARACTERS: usize = 64_000;
+pub(crate) const RANGE_CHARACTERS: usize = 64_000;
 /// Entries that a folder listing shows before it cuts, by default. The first line is not counted.
 pub(crate) const LISTING_ENTRIES: usize = 1_000;
 /// Bytes of one file, by default.

@@ -26,7 +26,7 @@ pub use exceeded_quota::ExceededQuota;
 pub use expected_type::ExpectedType;
 pub use options::ToolOptions;
 pub use result::ToolResult;
-pub use screen::{Screen, ScreenFind, ScreenInput, ScreenVerdict, SecretScreen};
+pub use screen::{Screen, ScreenFind, ScreenInput, ScreenVerdict};
 
 /// The result of clearing the memory.
 pub(crate) fn cleared() -> ToolResult {

@@ -29,7 +29,7 @@ export interface MemoryToolOptions {
   /** The most bytes of text in the whole store up to which the model can add some. */
   maxStoreBytes?: number | undefined;
   maxViewCharacters?: number | undefined;
-  maxRangedViewCharacters?: number | undefined;
+  maxRangeCharacters?: number | undefined;
   maxListingEntries?: number | undefined;
 }
 
@@ -51,7 +51,7 @@ export class MemoryTool {
       maxFiles: optional(count, options.maxFiles, 'maxFiles'),
       maxStoreBytes: optional(count, options.maxStoreBytes, 'maxStoreBytes'),
       maxViewCharacters: optional(count, options.maxViewCharacters, 'maxViewCharacters'),
-      maxRangedViewCharacters: optional(count, options.maxRangedViewCharacters, 'maxRangedViewCharacters'),
+      maxRangeCharacters: optional(count, options.maxRangeCharacters, 'maxRangeCharacters'),
       maxListingEntries: optional(count, options.maxListingEntries, 'maxListingEntries'),
     };
     this.#tool = runNow(() => store.memoryTool(given));

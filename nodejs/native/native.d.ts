@@ -251,7 +251,7 @@ export interface ToolOptions {
   maxFiles?: number
   maxStoreBytes?: number
   maxViewCharacters?: number
-  maxRangedViewCharacters?: number
+  maxRangeCharacters?: number
   maxListingEntries?: number
 }
 

@@ -43,7 +43,7 @@ pub struct ToolOptions {
     pub max_files: Option<i64>,
     pub max_store_bytes: Option<i64>,
     pub max_view_characters: Option<i64>,
-    pub max_ranged_view_characters: Option<i64>,
+    pub max_range_characters: Option<i64>,
     pub max_listing_entries: Option<i64>,
 }
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use inmost::{MemoryTool, SecretScreen, ToolReply, Wiped};
+use inmost::{MemoryTool, ToolReply, Wiped};
+use inmost_screen::SecretScreen;
 use napi::Env;
 use napi::bindgen_prelude::{AsyncTask, Either, JsValue, Object, Uint8Array, Unknown};
 use napi_derive::napi;
@@ -17,7 +18,6 @@ use crate::task::{self, Work};
 pub struct NativeTool {
     shared: Arc<Shared>,
     options: inmost::ToolOptions,
-    locked_hint: Option<Arc<str>>,
 }
 
 impl NativeTool {
@@ -50,13 +50,16 @@ impl NativeTool {
         if let Some(most) = given.max_view_characters {
             options = options.max_view_characters(options::size(most));
         }
-        if let Some(most) = given.max_ranged_view_characters {
-            options = options.max_ranged_view_characters(options::size(most));
+        if let Some(most) = given.max_range_characters {
+            options = options.max_range_characters(options::size(most));
         }
         if let Some(most) = given.max_listing_entries {
             options = options.max_listing_entries(options::size(most));
         }
-        Ok(Self { shared, options, locked_hint: given.locked_hint.map(Arc::from) })
+        if let Some(hint) = given.locked_hint {
+            options = options.locked_hint(&hint);
+        }
+        Ok(Self { shared, options })
     }
 
     /// Starts a call on the tool.
@@ -65,14 +68,7 @@ impl NativeTool {
         work: impl FnOnce(&MemoryTool) -> ToolReply + Send + 'static,
     ) -> AsyncTask<Work<ToolReply>> {
         let (shared, options) = (Arc::clone(&self.shared), self.options.clone());
-        let hint = self.locked_hint.clone();
-        task::with(reply, move || {
-            let mut builder = shared.handle().tool().options(options);
-            if let Some(hint) = hint {
-                builder = builder.locked_hint(hint);
-            }
-            Ok(work(&builder.build()))
-        })
+        task::with(reply, move || Ok(work(&shared.handle().tool(options))))
     }
 }
 

@@ -4,9 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use inmost::{
-    FileAnchor, HistorySettings, SecretScreen, SessionOptions, ToolOptions, VaultOptions,
-};
+use inmost::{FileAnchor, HistorySettings, SessionOptions, ToolOptions, VaultOptions};
+use inmost_screen::SecretScreen;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -53,7 +52,7 @@ pub(crate) struct ToolLimits {
     pub(crate) max_files: Option<u64>,
     pub(crate) max_store_bytes: Option<u64>,
     pub(crate) max_view_characters: Option<usize>,
-    pub(crate) max_ranged_view_characters: Option<usize>,
+    pub(crate) max_range_characters: Option<usize>,
     pub(crate) max_listing_entries: Option<usize>,
 }
 
@@ -71,8 +70,8 @@ impl ToolLimits {
         if let Some(characters) = self.max_view_characters {
             options = options.max_view_characters(characters);
         }
-        if let Some(characters) = self.max_ranged_view_characters {
-            options = options.max_ranged_view_characters(characters);
+        if let Some(characters) = self.max_range_characters {
+            options = options.max_range_characters(characters);
         }
         if let Some(entries) = self.max_listing_entries {
             options = options.max_listing_entries(entries);

@@ -154,7 +154,7 @@ impl Store {
     }
 
     /// The memory tool on this store.
-    #[pyo3(signature = (*, read_only=false, subtree=None, create_overwrites=false, delete_forgets=false, actor=None, screen=None, locked_hint=None, max_file_bytes=None, max_files=None, max_store_bytes=None, max_view_characters=None, max_ranged_view_characters=None, max_listing_entries=None))]
+    #[pyo3(signature = (*, read_only=false, subtree=None, create_overwrites=false, delete_forgets=false, actor=None, screen=None, locked_hint=None, max_file_bytes=None, max_files=None, max_store_bytes=None, max_view_characters=None, max_range_characters=None, max_listing_entries=None))]
     fn memory_tool(
         &self,
         py: Python<'_>,
@@ -169,7 +169,7 @@ impl Store {
         max_files: Option<u64>,
         max_store_bytes: Option<u64>,
         max_view_characters: Option<usize>,
-        max_ranged_view_characters: Option<usize>,
+        max_range_characters: Option<usize>,
         max_listing_entries: Option<usize>,
     ) -> PyResult<MemoryTool> {
         let switches = ToolOptions::new()
@@ -181,7 +181,7 @@ impl Store {
             max_files,
             max_store_bytes,
             max_view_characters,
-            max_ranged_view_characters,
+            max_range_characters,
             max_listing_entries,
         };
         let mut options = options::screen(limits.of(switches), screen.as_deref())?;
@@ -191,7 +191,10 @@ impl Store {
         if let Some(actor) = actor {
             options = options.actor(&actor);
         }
-        Ok(MemoryTool::new(Arc::clone(&self.shared), options, locked_hint.as_deref()))
+        if let Some(hint) = locked_hint {
+            options = options.locked_hint(&hint);
+        }
+        Ok(MemoryTool::new(Arc::clone(&self.shared), options))
     }
 
     /// Counts and sizes.

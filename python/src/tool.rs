@@ -17,7 +17,6 @@ use crate::shared::Shared;
 pub(crate) struct MemoryTool {
     shared: Arc<Shared>,
     options: ToolOptions,
-    locked_hint: Option<Arc<str>>,
 }
 
 /// What the model reads, and why the store failed if it did.
@@ -29,21 +28,13 @@ pub(crate) struct ToolResult {
 }
 
 impl MemoryTool {
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        options: ToolOptions,
-        locked_hint: Option<&str>,
-    ) -> Self {
-        Self { shared, options, locked_hint: locked_hint.map(Arc::from) }
+    pub(crate) fn new(shared: Arc<Shared>, options: ToolOptions) -> Self {
+        Self { shared, options }
     }
 
     /// The tool for one call.
     fn tool(&self) -> inmost::MemoryTool {
-        let builder = self.shared.handle().tool().options(self.options.clone());
-        match &self.locked_hint {
-            Some(hint) => builder.locked_hint(Arc::clone(hint)).build(),
-            None => builder.build(),
-        }
+        self.shared.handle().tool(self.options.clone())
     }
 
     fn run(&self, py: Python<'_>, json: &[u8]) -> ToolResult {

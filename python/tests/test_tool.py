@@ -159,7 +159,7 @@ def test_options_hold(store: inmost.Store) -> None:
     short = store.memory_tool(max_view_characters=20).call(view).content
     assert len(short) < len(store.memory_tool().call(view).content)
     assert len(store.memory_tool(max_listing_entries=1).call(VIEW).content) < len(store.memory_tool().call(VIEW).content)
-    ranged = store.memory_tool(max_ranged_view_characters=20).call({**view, "view_range": [1, 1]}).content
+    ranged = store.memory_tool(max_range_characters=20).call({**view, "view_range": [1, 1]}).content
     assert len(ranged) < len(store.memory_tool().call({**view, "view_range": [1, 1]}).content)
 
 

@@ -73,7 +73,8 @@ mod tests {
             session.files().write(&format!("/memories/{path}"), "tea").unwrap();
         }
         let tool = |folder: &str| {
-            MemoryTool::builder(session.clone()).subtree(folder).unwrap().build().clear()
+            MemoryTool::with_options(session.clone(), ToolOptions::new().subtree(folder).unwrap())
+                .clear()
         };
         let reply = tool("/memories/x");
         assert_eq!(reply.result().content(), "All memory cleared");
@@ -88,9 +89,8 @@ mod tests {
     #[test]
     fn a_tool_that_may_only_read_clears_nothing_and_a_locked_one_says_so() {
         let session = Session::in_memory().unwrap();
-        let read_only = MemoryTool::builder(session.clone())
-            .options(ToolOptions::new().read_only(true))
-            .build();
+        let read_only =
+            MemoryTool::with_options(session.clone(), ToolOptions::new().read_only(true));
         // Also if there is nothing to delete.
         for _ in 0..2 {
             let reply = read_only.clear();

@@ -5,6 +5,7 @@ use serde_json::json;
 use super::MemoryTool;
 use crate::session::tests::store::TestStore;
 use crate::session::{Session, StoreError};
+use crate::tool::ToolOptions;
 use crate::vfs::FileError;
 use crate::vfs::edit::insert;
 use crate::vfs::tests::forgotten::{NEEDLE, Store};
@@ -15,7 +16,10 @@ use inmost_format::record::Kind;
 use inmost_format::record::plain::Random;
 
 fn forgetful(session: &Session) -> MemoryTool {
-    MemoryTool::builder(session.clone()).delete_forgets(true).create_overwrites(true).build()
+    MemoryTool::with_options(
+        session.clone(),
+        ToolOptions::new().delete_forgets(true).create_overwrites(true),
+    )
 }
 
 fn run(tool: &MemoryTool, call: &serde_json::Value) {
@@ -93,7 +97,10 @@ fn nothing_that_a_forgetful_tool_ended_is_found_in_the_files_after_a_compaction(
 #[test]
 fn an_ordinary_tool_leaves_the_same_work_in_the_files() {
     let store = Store::new();
-    work(&MemoryTool::builder(store.session.clone()).create_overwrites(true).build());
+    work(&MemoryTool::with_options(
+        store.session.clone(),
+        ToolOptions::new().create_overwrites(true),
+    ));
     store.session.compact().unwrap();
     assert!(store.scan().1 > 10);
 }
@@ -122,8 +129,8 @@ fn a_deletion_in_a_subtree_forgets_there_and_nowhere_else() {
         files.write(path, "one\n").unwrap();
         files.write(path, "two\n").unwrap();
     }
-    let tool = MemoryTool::builder(session.clone()).delete_forgets(true);
-    let tool = tool.subtree("/memories/x").unwrap().build();
+    let options = ToolOptions::new().delete_forgets(true).subtree("/memories/x").unwrap();
+    let tool = MemoryTool::with_options(session.clone(), options);
     run(&tool, &json!({"command": "delete", "path": "/memories/a.md"}));
     assert!(!files.exists("/memories/x/a.md").unwrap());
     let paths: Vec<_> = log(&session).into_iter().filter_map(|it| it.path).collect();

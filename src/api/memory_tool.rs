@@ -6,8 +6,7 @@ use super::clear;
 use super::reply::ToolReply;
 use super::store::UnlockedStore;
 use crate::session::StoreError;
-use crate::tool::{Screen, SecretScreen, ToolCall, ToolCommand, ToolOptions, ToolResult};
-use crate::vfs::FileError;
+use crate::tool::{ToolCall, ToolCommand, ToolOptions, ToolResult};
 
 /// Claude's memory tool (`memory_20250818`) on an unlocked store.
 ///
@@ -25,24 +24,19 @@ use crate::vfs::FileError;
 pub struct MemoryTool {
     store: Arc<dyn UnlockedStore>,
     options: ToolOptions,
-    locked_hint: Option<Arc<str>>,
 }
-
-/// Builds a [`MemoryTool`] with options other than the defaults.
-#[must_use]
-pub struct MemoryToolBuilder(MemoryTool);
 
 impl MemoryTool {
     /// Creates the tool with the documented defaults, on a [`Session`](crate::Session) or any other unlocked store.
     #[must_use]
     pub fn new(store: impl UnlockedStore + 'static) -> Self {
-        Self::builder(store).build()
+        Self::with_options(store, ToolOptions::default())
     }
 
-    /// Starts a builder from the defaults.
-    pub fn builder(store: impl UnlockedStore + 'static) -> MemoryToolBuilder {
-        let (store, options) = (Arc::new(store), ToolOptions::default());
-        MemoryToolBuilder(Self { store, options, locked_hint: None })
+    /// As [`new`](Self::new), with options other than the defaults.
+    #[must_use]
+    pub fn with_options(store: impl UnlockedStore + 'static, options: ToolOptions) -> Self {
+        Self { store: Arc::new(store), options }
     }
 
     /// Runs a call given as JSON: the `input` of a `tool_use` block, or the whole block. The reply always has a result
@@ -108,92 +102,8 @@ impl MemoryTool {
     fn without_store(&self, command: &ToolCommand, error: &StoreError) -> ToolResult {
         match command.check_paths(&self.options) {
             Err(mistake) => mistake.into(),
-            Ok(()) => error.for_model_with(self.locked_hint.as_deref()),
+            Ok(()) => error.for_model_with(self.options.locked_hint.as_deref()),
         }
-    }
-}
-
-impl MemoryToolBuilder {
-    /// Replaces every option set so far.
-    pub fn options(mut self, options: ToolOptions) -> Self {
-        self.0.options = options;
-        self
-    }
-
-    /// As [`ToolOptions::actor`].
-    pub fn actor(mut self, actor: &str) -> Self {
-        self.0.options = self.0.options.actor(actor);
-        self
-    }
-
-    /// As [`ToolOptions::read_only`].
-    pub fn read_only(mut self, read_only: bool) -> Self {
-        self.0.options = self.0.options.read_only(read_only);
-        self
-    }
-
-    /// As [`ToolOptions::delete_forgets`].
-    pub fn delete_forgets(mut self, forgets: bool) -> Self {
-        self.0.options = self.0.options.delete_forgets(forgets);
-        self
-    }
-
-    /// As [`ToolOptions::create_overwrites`].
-    pub fn create_overwrites(mut self, overwrites: bool) -> Self {
-        self.0.options = self.0.options.create_overwrites(overwrites);
-        self
-    }
-
-    /// As [`ToolOptions::subtree`].
-    ///
-    /// # Errors
-    /// [`FileError::InvalidPath`].
-    pub fn subtree(mut self, folder: &str) -> Result<Self, FileError> {
-        self.0.options = self.0.options.subtree(folder)?;
-        Ok(self)
-    }
-
-    /// As [`ToolOptions::max_view_characters`].
-    pub fn max_view_characters(mut self, characters: usize) -> Self {
-        self.0.options = self.0.options.max_view_characters(characters);
-        self
-    }
-
-    /// As [`ToolOptions::max_ranged_view_characters`].
-    pub fn max_ranged_view_characters(mut self, characters: usize) -> Self {
-        self.0.options = self.0.options.max_ranged_view_characters(characters);
-        self
-    }
-
-    /// As [`ToolOptions::max_listing_entries`].
-    pub fn max_listing_entries(mut self, entries: usize) -> Self {
-        self.0.options = self.0.options.max_listing_entries(entries);
-        self
-    }
-
-    /// As [`ToolOptions::screen`].
-    pub fn screen(mut self, screen: SecretScreen) -> Self {
-        self.0.options = self.0.options.screen(screen);
-        self
-    }
-
-    /// As [`ToolOptions::custom_screen`].
-    pub fn custom_screen(mut self, screen: Arc<dyn Screen>) -> Self {
-        self.0.options = self.0.options.custom_screen(screen);
-        self
-    }
-
-    /// Sets the sentence that the model reads after `Error: Memory is locked.`, such as how the user can unlock it.
-    /// None by default.
-    pub fn locked_hint(mut self, sentence: impl Into<Arc<str>>) -> Self {
-        self.0.locked_hint = Some(sentence.into());
-        self
-    }
-
-    /// Builds the tool.
-    #[must_use]
-    pub fn build(self) -> MemoryTool {
-        self.0
     }
 }
 
@@ -230,7 +140,10 @@ mod tests {
     #[test]
     fn a_mistake_in_a_path_comes_before_the_hint_of_a_locked_store() {
         let session = Session::in_memory().unwrap();
-        let memory = MemoryTool::builder(session.clone()).locked_hint("Ask the user.").build();
+        let memory = MemoryTool::with_options(
+            session.clone(),
+            ToolOptions::new().locked_hint("Ask the user."),
+        );
         session.lock();
         let content = |json: &str| memory.run_json(json).result().content().to_owned();
         assert_eq!(

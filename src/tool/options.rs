@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::error::ToolError;
-use super::screen::{Screen, ScreenSetting, SecretScreen};
+use super::screen::{Screen, ScreenSetting};
 use crate::limits;
 use crate::session::Quotas;
 use crate::vfs::FileError;
@@ -23,7 +23,7 @@ pub struct ToolOptions {
     pub(crate) read_only: bool,
     pub(crate) create_overwrites: bool,
     pub(crate) view_characters: usize,
-    pub(crate) ranged_view_characters: usize,
+    pub(crate) range_characters: usize,
     pub(crate) listing_entries: usize,
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "ScreenSetting::is_off"))]
     pub(crate) screen: ScreenSetting,
@@ -33,6 +33,9 @@ pub struct ToolOptions {
     pub(crate) delete_forgets: bool,
     #[cfg_attr(feature = "serde", serde(default = "no_quotas"))]
     pub(crate) quotas: Quotas,
+    /// Not sent: only the process of the application knows that it cannot reach the store.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub(crate) locked_hint: Option<Arc<str>>,
 }
 
 #[cfg(feature = "serde")]
@@ -47,12 +50,13 @@ impl Default for ToolOptions {
             read_only: false,
             create_overwrites: false,
             view_characters: limits::VIEW_CHARACTERS,
-            ranged_view_characters: limits::RANGED_VIEW_CHARACTERS,
+            range_characters: limits::RANGE_CHARACTERS,
             listing_entries: limits::LISTING_ENTRIES,
             screen: ScreenSetting::Off,
             actor: None,
             delete_forgets: false,
             quotas: Quotas::NONE,
+            locked_hint: None,
         }
     }
 }
@@ -125,7 +129,7 @@ impl ToolOptions {
     /// session.files().write("/memories/project-x/plan.md", "Dig.\n")?;
     /// session.files().write("/memories/private.md", "Not for agents.\n")?;
     /// let options = inmost::ToolOptions::new().subtree("/memories/project-x")?;
-    /// let memory = inmost::MemoryTool::builder(session).options(options).build();
+    /// let memory = inmost::MemoryTool::with_options(session, options);
     /// let listing = memory.run_json(r#"{"command": "view", "path": "/memories"}"#);
     /// assert!(listing.result().content().ends_with(":\n5B\t/memories\n5B\t/memories/plan.md"));
     /// # Ok(())
@@ -147,8 +151,8 @@ impl ToolOptions {
 
     /// Sets how many characters a `view` with a range, or the snippet of an edit, shows before it cuts; 64,000 by
     /// default.
-    pub fn max_ranged_view_characters(mut self, characters: usize) -> Self {
-        self.ranged_view_characters = characters;
+    pub fn max_range_characters(mut self, characters: usize) -> Self {
+        self.range_characters = characters;
         self
     }
 
@@ -179,28 +183,39 @@ impl ToolOptions {
         self
     }
 
-    /// Screens what the model writes for secrets; off by default.
+    /// Shows what the model writes to a screen before it is saved; none by default.
     ///
-    /// The new text of `create`, `str_replace` and `insert`, and the new path of `create` and `rename`, pass the screen
-    /// before anything is saved. A tool without a screen saves what it is given.
-    pub fn screen(mut self, screen: SecretScreen) -> Self {
-        self.screen = ScreenSetting::Secrets(screen);
+    /// The new text of `create`, `str_replace` and `insert`, and the new path of `create` and `rename`, pass the screen.
+    /// A tool without a screen saves what it is given. The screen runs in the process that holds the store: through a key
+    /// daemon only one with a [name](Screen::name) that the daemon knows.
+    pub fn screen(mut self, screen: impl Screen + 'static) -> Self {
+        self.screen = ScreenSetting::On(Arc::new(screen));
         self
     }
 
-    /// As [`screen`](Self::screen), with a screen of the application's own.
-    ///
-    /// It runs in the process that holds the store, so it works on a [`Session`](crate::Session) and not through a key
-    /// agent. The options then cannot be serialized.
-    pub fn custom_screen(mut self, screen: Arc<dyn Screen>) -> Self {
-        self.screen = ScreenSetting::Custom(screen);
+    /// Sets the sentence that the model reads after `Error: Memory is locked.`, such as how the user can unlock it.
+    /// None by default.
+    pub fn locked_hint(mut self, sentence: &str) -> Self {
+        self.locked_hint = Some(sentence.into());
         self
     }
 
-    /// Whether they have a [`custom_screen`](Self::custom_screen), which no other process can run.
+    /// Whether they have a [`screen`](Self::screen) without a name, which no other process can run. Such options cannot be
+    /// serialized.
     #[must_use]
-    pub fn has_custom_screen(&self) -> bool {
-        matches!(self.screen, ScreenSetting::Custom(_))
+    pub fn has_unnamed_screen(&self) -> bool {
+        matches!(&self.screen, ScreenSetting::On(screen) if screen.name().is_none())
+    }
+
+    /// Finds the screen of options that another process has sent. Until it is found, every change is refused.
+    #[cfg(feature = "serde")]
+    pub fn find_screen(mut self, by_name: impl FnOnce(&str) -> Option<Arc<dyn Screen>>) -> Self {
+        if let ScreenSetting::Named(name) = &self.screen
+            && let Some(screen) = by_name(name)
+        {
+            self.screen = ScreenSetting::On(screen);
+        }
+        self
     }
 
     /// Parses a path that a model sent.

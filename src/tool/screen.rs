@@ -1,15 +1,12 @@
 //! Screening: a look at what a model is about to write, before it is saved.
 
 mod review;
-mod secrets;
-mod setting;
 
 pub(crate) use review::{Cleared, Refused, UNSCREENED, review};
-pub use secrets::SecretScreen;
-pub(crate) use setting::ScreenSetting;
 
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 use inmost_format::secret::{self, Wiped};
 
@@ -18,11 +15,11 @@ use inmost_format::secret::{self, Wiped};
 ///
 /// It gets the new text with up to 4 KiB of the text that will then stand on both sides, so a find whose pieces are
 /// written in several calls is visible where they meet. A screen runs outside the lock of the store and must be fast:
-/// linear in the length of the text. It may run more than once for one call. If it panics, the call is refused.
+/// linear in the length of the text. It may run more than once for one call. If it panics, the call is refused. The crate
+/// `inmost-screen` has one that finds keys, card numbers and IBANs.
 ///
 /// ```
-/// use std::sync::Arc;
-/// use inmost::{MemoryTool, Screen, ScreenFind, ScreenInput, ScreenVerdict, Session};
+/// use inmost::{MemoryTool, Screen, ScreenFind, ScreenInput, ScreenVerdict, Session, ToolOptions};
 ///
 /// /// Keeps the name of a project that is not public yet out of the memory.
 /// struct NoCodeName;
@@ -37,7 +34,7 @@ use inmost_format::secret::{self, Wiped};
 ///
 /// # fn main() -> Result<(), inmost::StoreError> {
 /// let session = Session::in_memory()?;
-/// let memory = MemoryTool::builder(session.clone()).custom_screen(Arc::new(NoCodeName)).build();
+/// let memory = MemoryTool::with_options(session.clone(), ToolOptions::new().screen(NoCodeName));
 /// let create = r#"{"command": "create", "path": "/memories/a", "file_text": "Ask about Bluebird."}"#;
 /// let reply = memory.run_json(create);
 /// assert!(reply.result().content().ends_with("\n[1 redacted: code name]"));
@@ -48,6 +45,22 @@ use inmost_format::secret::{self, Wiped};
 pub trait Screen: Send + Sync {
     /// Examines what is about to be written.
     fn screen(&self, input: &ScreenInput<'_>) -> ScreenVerdict;
+
+    /// The name by which the process that holds the store knows this screen. Without one, as by default, the screen runs in
+    /// the process of the application only, and not through a key daemon.
+    fn name(&self) -> Option<&'static str> {
+        None
+    }
+}
+
+impl<S: Screen + ?Sized> Screen for Arc<S> {
+    fn screen(&self, input: &ScreenInput<'_>) -> ScreenVerdict {
+        (**self).screen(input)
+    }
+
+    fn name(&self) -> Option<&'static str> {
+        (**self).name()
+    }
 }
 
 /// What a model is about to write, as a [`Screen`] sees it.
@@ -62,8 +75,9 @@ pub struct ScreenInput<'a> {
 }
 
 impl<'a> ScreenInput<'a> {
-    /// A new text at a path, between the texts on both sides.
-    pub(crate) fn of_text(path: &'a str, before: &str, new: &str, after: &str) -> Self {
+    /// A new text at a path, between the texts on both sides. For tests of a screen.
+    #[must_use]
+    pub fn of_text(path: &'a str, before: &str, new: &str, after: &str) -> Self {
         let start = before.len();
         let end = start.saturating_add(new.len());
         Self {
@@ -74,8 +88,9 @@ impl<'a> ScreenInput<'a> {
         }
     }
 
-    /// A new path, with the whole text of the file if that is new too.
-    pub(crate) fn of_path(path: &'a str, text: &str) -> Self {
+    /// A new path, with the whole text of the file if that is new too. For tests of a screen.
+    #[must_use]
+    pub fn of_path(path: &'a str, text: &str) -> Self {
         Self { is_new_path: true, ..Self::of_text(path, "", text, "") }
     }
 
@@ -145,5 +160,71 @@ impl ScreenFind {
     #[must_use]
     pub fn new(range: Range<usize>, kind: &'static str) -> Self {
         Self { range, kind }
+    }
+}
+
+/// The screen of a tool; none by default.
+#[derive(Clone, Default)]
+pub(crate) enum ScreenSetting {
+    /// Nothing is screened.
+    #[default]
+    Off,
+    /// This screen.
+    On(Arc<dyn Screen>),
+    /// The screen that another process has sent by its name. Everything is refused until it is found.
+    #[cfg(feature = "serde")]
+    Named(String),
+}
+
+impl ScreenSetting {
+    /// The screen, if there is one.
+    pub(crate) fn screen(&self) -> Option<&dyn Screen> {
+        match self {
+            Self::Off => None,
+            Self::On(screen) => Some(screen.as_ref()),
+            #[cfg(feature = "serde")]
+            Self::Named(_) => Some(&serialized::NotFound),
+        }
+    }
+
+    /// Whether nothing is screened.
+    pub(crate) fn is_off(&self) -> bool {
+        matches!(self, Self::Off)
+    }
+}
+
+/// Serializes a screen as its name. A screen without a name is an error: without it, the other process would save what it
+/// refuses.
+#[cfg(feature = "serde")]
+mod serialized {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::Error};
+
+    use super::{Screen, ScreenInput, ScreenSetting, ScreenVerdict, UNSCREENED};
+
+    impl Serialize for ScreenSetting {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let name = match self {
+                Self::Off => return serializer.serialize_none(),
+                Self::On(screen) => screen.name(),
+                Self::Named(name) => Some(name.as_str()),
+            };
+            let name = name.ok_or_else(|| S::Error::custom("a screen without a name"))?;
+            serializer.serialize_some(name)
+        }
+    }
+
+    impl<'de> Deserialize<'de> for ScreenSetting {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            Ok(Option::<String>::deserialize(deserializer)?.map_or(Self::Off, Self::Named))
+        }
+    }
+
+    /// Stands in for a screen that this process does not have.
+    pub(super) struct NotFound;
+
+    impl Screen for NotFound {
+        fn screen(&self, _: &ScreenInput<'_>) -> ScreenVerdict {
+            ScreenVerdict::Refuse(vec![UNSCREENED])
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Tests of a locked store, and of a read-only tool next to a writing one.
 
-use inmost::{MemoryTool, Session, ToolResult};
+use inmost::{MemoryTool, Session, ToolOptions, ToolResult};
 use serde_json::json;
 
 use crate::store::{create, done, dump, reader, refused};
@@ -41,7 +41,7 @@ fn a_locked_store_is_locked_to_every_command() {
 #[test]
 fn a_locked_store_comes_before_read_only() {
     let session = Session::in_memory().unwrap();
-    let tool = MemoryTool::builder(session.clone()).read_only(true).build();
+    let tool = MemoryTool::with_options(session.clone(), ToolOptions::new().read_only(true));
     session.lock();
     for call in CALLS {
         let told = for_model_when_locked(&tool, call);
@@ -95,7 +95,7 @@ fn input_and_path_errors_come_before_a_locked_store() {
 fn a_read_only_tool_reads_what_another_wrote_and_changes_nothing() {
     let session = Session::in_memory().unwrap();
     let writing = MemoryTool::new(session.clone());
-    let reading = MemoryTool::builder(session.clone()).read_only(true).build();
+    let reading = MemoryTool::with_options(session.clone(), ToolOptions::new().read_only(true));
     create(&writing, "/memories/d/f", "one\ntwo\n");
     let before = dump(&reader(&session), &[]);
 

@@ -1,6 +1,6 @@
 //! Tests of the default file quota, and that a quota refuses a call before anything is written.
 
-use inmost::{MemoryTool, SessionOptions};
+use inmost::{MemoryTool, SessionOptions, ToolOptions};
 use serde_json::json;
 
 use crate::store::{create, done, dump, new_tool, reader, refused};
@@ -57,7 +57,8 @@ fn an_edit_past_16_mib_is_refused_at_the_exact_byte() {
 #[test]
 fn a_refused_overwrite_keeps_the_old_text() {
     let session = SessionOptions::new().max_file_bytes(8).in_memory().unwrap();
-    let tool = MemoryTool::builder(session.clone()).create_overwrites(true).build();
+    let tool =
+        MemoryTool::with_options(session.clone(), ToolOptions::new().create_overwrites(true));
     create(&tool, "/memories/f", "old\n");
     let before = dump(&reader(&session), &[]);
     let over = json!({"command": "create", "path": "/memories/f", "file_text": "123456789"});

@@ -1,13 +1,14 @@
 //! Tests of a tool that is screened: what the model reads, what is saved, and that pieces are found where they meet.
-//! `tests/screening` measures what the built-in screen finds.
+//! `crates/inmost-screen/tests` measures what that screen finds.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use inmost::{
-    MemoryTool, Screen, ScreenFind, ScreenInput, ScreenVerdict, SecretScreen, Session,
-    SessionOptions,
+    MemoryTool, Screen, ScreenFind, ScreenInput, ScreenVerdict, Session, SessionOptions,
+    ToolOptions,
 };
+use inmost_screen::SecretScreen;
 use serde_json::{Value, json};
 
 use crate::store::{create, done, dump, reader, refused};
@@ -17,7 +18,7 @@ const NOT_SAVED: &str =
     "Error: Not saved: the text contains card number. Leave it out and try again.";
 
 fn screened(session: &Session, screen: SecretScreen) -> MemoryTool {
-    MemoryTool::builder(session.clone()).screen(screen).build()
+    MemoryTool::with_options(session.clone(), ToolOptions::new().screen(screen))
 }
 
 fn read(session: &Session, path: &str) -> String {
@@ -213,11 +214,10 @@ fn checks_of_the_command_come_before_the_screen_and_quotas_after_it() {
     ] {
         assert_eq!(refused(&tool, &call), told);
     }
-    let read_only = MemoryTool::builder(session).read_only(true).screen(SecretScreen::refusing());
-    assert_eq!(
-        refused(&read_only.build(), &create_call("/memories/c", CARD)),
-        "Error: Memory is read-only."
-    );
+    let options = ToolOptions::new().read_only(true).screen(SecretScreen::refusing());
+    let read_only = MemoryTool::with_options(session, options);
+    let told = refused(&read_only, &create_call("/memories/c", CARD));
+    assert_eq!(told, "Error: Memory is read-only.");
 }
 
 /// An edit that moves more than 32 KiB is made in several steps.
@@ -253,7 +253,7 @@ fn custom(
     session: &Session,
     screen: impl Fn(&ScreenInput<'_>) -> ScreenVerdict + Send + Sync + 'static,
 ) -> MemoryTool {
-    MemoryTool::builder(session.clone()).custom_screen(Arc::new(By(screen))).build()
+    MemoryTool::with_options(session.clone(), ToolOptions::new().screen(By(screen)))
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use inmost::{MemoryTool, Session};
+use inmost::{MemoryTool, Session, ToolOptions};
 use serde_json::{Value, json};
 
 pub(crate) fn new_tool() -> MemoryTool {
@@ -13,11 +13,13 @@ pub(crate) fn new_tool() -> MemoryTool {
 
 /// Returns a tool that truncates nothing, to read what another tool on the same session wrote.
 pub(crate) fn reader(session: &Session) -> MemoryTool {
-    MemoryTool::builder(session.clone())
-        .max_view_characters(1_000_000_000)
-        .max_ranged_view_characters(1_000_000_000)
-        .max_listing_entries(1_000_000)
-        .build()
+    MemoryTool::with_options(
+        session.clone(),
+        ToolOptions::new()
+            .max_view_characters(1_000_000_000)
+            .max_range_characters(1_000_000_000)
+            .max_listing_entries(1_000_000),
+    )
 }
 
 /// Makes a call that must succeed, and returns its content.

@@ -1,7 +1,7 @@
 //! Tests of a tool that is confined to a folder, next to other tools on the same store. The transcripts test
 //! that it returns the same results as any other tool. These tests cover its surroundings.
 
-use inmost::{FileError, MemoryTool, Session, SessionOptions, StoreError};
+use inmost::{FileError, MemoryTool, Session, SessionOptions, StoreError, ToolOptions};
 use inmost_testing::for_all;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -14,7 +14,7 @@ const LISTING: &str = "Here're the files and directories up to 2 levels deep in 
                        excluding hidden items and node_modules:\n";
 
 fn confined(session: &Session, folder: &str) -> MemoryTool {
-    MemoryTool::builder(session.clone()).subtree(folder).unwrap().build()
+    MemoryTool::with_options(session.clone(), ToolOptions::new().subtree(folder).unwrap())
 }
 
 fn view(tool: &MemoryTool) -> String {
@@ -259,7 +259,7 @@ fn limits_hold_for_the_path_in_the_store() {
 fn a_subtree_is_named_by_a_path_of_the_store() {
     let session = Session::in_memory().unwrap();
     for folder in ["", "project-x", "/project-x", "/memories/..", "/memories/a\u{0}"] {
-        let refused = MemoryTool::builder(session.clone()).subtree(folder);
+        let refused = ToolOptions::new().subtree(folder);
         assert!(matches!(refused, Err(FileError::InvalidPath(_))), "{folder:?}");
     }
     let whole = confined(&session, "/memories//");

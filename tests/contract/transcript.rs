@@ -4,7 +4,7 @@
 
 use std::str::FromStr;
 
-use inmost::{MemoryTool, MemoryToolBuilder, Session, SessionOptions};
+use inmost::{MemoryTool, Session, SessionOptions, ToolOptions};
 
 /// A call and its required result.
 pub(crate) struct Step {
@@ -24,7 +24,7 @@ pub(crate) struct Transcript {
 pub(crate) fn play(name: &str, text: &str) {
     let transcript = Transcript::parse(name, text);
     let session = transcript.session();
-    transcript.play(name, &transcript.builder(&session).build());
+    transcript.play(name, &MemoryTool::with_options(session, transcript.tool_options()));
     if !transcript.has("whole_store") {
         transcript.play_in_subtree(name);
     }
@@ -44,7 +44,8 @@ impl Transcript {
         for path in around {
             files.write(path, "outside\n").unwrap();
         }
-        let tool = self.builder(&session).subtree("/memories/sub/tree").unwrap().build();
+        let options = self.tool_options().subtree("/memories/sub/tree").unwrap();
+        let tool = MemoryTool::with_options(session.clone(), options);
         self.play(&format!("{name} in a subtree"), &tool);
         for path in around {
             assert_eq!(files.read(path).unwrap().as_str(), "outside\n", "{name}: {path}");
@@ -150,14 +151,14 @@ impl Transcript {
         session.in_memory().unwrap()
     }
 
-    fn builder(&self, session: &Session) -> MemoryToolBuilder {
-        let mut tool = MemoryTool::builder(session.clone());
+    fn tool_options(&self) -> ToolOptions {
+        let mut tool = ToolOptions::new();
         for (name, value) in &self.options {
             tool = match name.as_str() {
                 "read_only" => tool.read_only(true),
                 "create_overwrites" => tool.create_overwrites(true),
                 "view_characters" => tool.max_view_characters(number(value)),
-                "ranged_view_characters" => tool.max_ranged_view_characters(number(value)),
+                "range_characters" => tool.max_range_characters(number(value)),
                 "listing_entries" => tool.max_listing_entries(number(value)),
                 "file_bytes" | "store_files" | "store_bytes" | "whole_store" => tool,
                 _ => panic!("unknown option {name}"),

@@ -1,7 +1,8 @@
 //! The restrictions of an agent that uses a store.
 
 use clap::ValueEnum;
-use inmost::{MemoryTool, SecretScreen, ToolOptions, UnlockedStore};
+use inmost::{MemoryTool, ToolOptions, UnlockedStore};
+use inmost_screen::SecretScreen;
 
 use super::OpenStore;
 use crate::exit::Failure;
@@ -113,7 +114,7 @@ impl Restrictions {
             options = options.max_view_characters(characters);
         }
         if let Some(characters) = self.max_range_characters {
-            options = options.max_ranged_view_characters(characters);
+            options = options.max_range_characters(characters);
         }
         if let Some(entries) = self.max_listing_entries {
             options = options.max_listing_entries(entries);
@@ -143,15 +144,12 @@ impl Restrictions {
 
     /// The memory tool with these restrictions. No other code builds the tool.
     pub(crate) fn tool(&self, store: impl UnlockedStore + 'static) -> Result<MemoryTool, Failure> {
-        let builder = MemoryTool::builder(store).options(self.options()?);
-        Ok(builder.locked_hint(LOCKED_HINT).build())
+        let options = self.options()?.locked_hint(LOCKED_HINT);
+        Ok(MemoryTool::with_options(store, options))
     }
 
     /// As [`tool`](Self::tool), on the store of a command.
     pub(crate) fn tool_on(&self, store: &OpenStore) -> Result<MemoryTool, Failure> {
-        match store {
-            OpenStore::Here(session) => self.tool(session.clone()),
-            OpenStore::Daemon(client) => self.tool(client.clone()),
-        }
+        Ok(store.tool(self.options()?.locked_hint(LOCKED_HINT)))
     }
 }

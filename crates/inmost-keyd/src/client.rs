@@ -108,7 +108,7 @@ impl ConnectOptions {
     ///
     /// # Errors
     /// If the daemon refuses this client or cannot be reached. If the options of tool calls have a
-    /// [`custom_screen`](inmost::ToolOptions::custom_screen), which the daemon cannot run.
+    /// [`screen`](inmost::ToolOptions::screen) without a name, which the daemon cannot run.
     pub fn connect(&self, store: impl AsRef<Path>) -> Result<Option<Client>, DaemonError> {
         if let Some(tool) = &self.tool {
             check_screen(tool)?;
@@ -362,7 +362,7 @@ impl Client {
 
 /// A screen of the application is code of its process. Without it, the daemon would save what it refuses.
 fn check_screen(tool: &ToolOptions) -> Result<(), StoreError> {
-    if tool.has_custom_screen() {
+    if tool.has_unnamed_screen() {
         let what = "The key daemon cannot run a screen of the application.";
         return Err(StoreError::KeyDaemon(what.to_owned()));
     }

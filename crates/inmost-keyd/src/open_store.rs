@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use inmost::{
-    Expiry, ExpiryStore, Files, History, HistoryStore, MemoryTool, MemoryToolBuilder, Session,
-    SessionStatus, SetAside, SlotInfo, StorageEngine, StoreError, UnlockedStore, VerifiedCopy,
+    Expiry, ExpiryStore, Files, History, HistoryStore, MemoryTool, Session, SessionStatus,
+    SetAside, SlotInfo, StorageEngine, StoreError, ToolOptions, UnlockedStore, VerifiedCopy,
 };
 
 use crate::client::Client;
@@ -77,11 +77,12 @@ impl OpenStore {
         Expiry::new(store)
     }
 
-    /// A builder of a memory tool on the store.
-    pub fn tool(&self) -> MemoryToolBuilder {
+    /// A memory tool on the store.
+    #[must_use]
+    pub fn tool(&self, options: ToolOptions) -> MemoryTool {
         match self {
-            Self::Here(session) => MemoryTool::builder(session.clone()),
-            Self::Daemon(client) => MemoryTool::builder(client.clone()),
+            Self::Here(session) => MemoryTool::with_options(session.clone(), options),
+            Self::Daemon(client) => MemoryTool::with_options(client.clone(), options),
         }
     }
 

@@ -113,7 +113,7 @@ impl Setup {
             create_overwrites: input.one_in(4),
             read_only: input.one_in(64),
             view_characters: input.pick(&[16_000, 20, 1, 5_000]),
-            ranged_view_characters: input.pick(&[64_000, 30, 2, 9_000]),
+            range_characters: input.pick(&[64_000, 30, 2, 9_000]),
             listing_entries: input.pick(&[1_000, 1, 5, 40]),
             file_bytes: input.pick(&[16 << 20, 16 << 20, 60, 5_000]),
             store_files: input.pick(&[1_000_000, 1_000_000, 3, 60]),

@@ -9,7 +9,8 @@ use crate::naive;
 use crate::ops::{PlannedFault, Setup};
 use inmost::internals::{self, Committed};
 use inmost::{
-    EntryKind, FileError, MemoryTool, Session, SessionOptions, StoreError, ToolResult, VaultOptions,
+    EntryKind, FileError, MemoryTool, Session, SessionOptions, StoreError, ToolOptions, ToolResult,
+    VaultOptions,
 };
 use inmost_engines::faulty::{Faults, FaultyStorage};
 use inmost_engines::memory::MemoryStorage;
@@ -67,13 +68,15 @@ impl Store {
             .max_store_bytes(number(self.rules.store_bytes));
         let mut vault = internals::open(&options().session(session), Arc::new(storage))?;
         let session = vault.unlock(&passphrase())?;
-        let tool = MemoryTool::builder(session.clone())
-            .read_only(self.rules.read_only)
-            .create_overwrites(self.rules.create_overwrites)
-            .max_view_characters(self.rules.view_characters)
-            .max_ranged_view_characters(self.rules.ranged_view_characters)
-            .max_listing_entries(self.rules.listing_entries)
-            .build();
+        let tool = MemoryTool::with_options(
+            session.clone(),
+            ToolOptions::new()
+                .read_only(self.rules.read_only)
+                .create_overwrites(self.rules.create_overwrites)
+                .max_view_characters(self.rules.view_characters)
+                .max_range_characters(self.rules.range_characters)
+                .max_listing_entries(self.rules.listing_entries),
+        );
         let planned = fault.map(|planned| (planned.writes, planned));
         self.open = Some(Handles { session, tool, faults, planned });
         Ok(())

@@ -160,7 +160,7 @@ class Store:
         max_files: int | None = None,
         max_store_bytes: int | None = None,
         max_view_characters: int | None = None,
-        max_ranged_view_characters: int | None = None,
+        max_range_characters: int | None = None,
         max_listing_entries: int | None = None,
     ) -> MemoryTool:
         """Claude's memory tool on this store.

@@ -2,6 +2,7 @@
 
 use crate::api::MemoryTool;
 use crate::session::{ExpirySettings, Session};
+use crate::tool::ToolOptions;
 use crate::vfs::{LineRange, NewFile, SearchQuery};
 
 fn view(tool: &MemoryTool, path: &str) {
@@ -18,7 +19,7 @@ fn only_the_reading_of_one_file_counts() {
         write(name);
     }
     let tool = MemoryTool::new(session.clone());
-    let read_only = MemoryTool::builder(session.clone()).read_only(true).build();
+    let read_only = MemoryTool::with_options(session.clone(), ToolOptions::new().read_only(true));
     view(&read_only, "/memories/other");
     view(&tool, "/memories");
     view(&tool, "/memories/folder");

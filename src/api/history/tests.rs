@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::*;
 use crate::api::MemoryTool;
 use crate::session::Session;
+use crate::tool::ToolOptions;
 
 #[test]
 fn the_tool_and_the_actor_are_in_the_history_and_control_characters_are_not() {
@@ -12,7 +13,10 @@ fn the_tool_and_the_actor_are_in_the_history_and_control_characters_are_not() {
     let newest = |session: &Session| {
         session.history().page(&VersionQuery::all(), None, 1).unwrap().items.remove(0)
     };
-    let memory = MemoryTool::builder(session.clone()).actor("night\u{1b}[31m agent").build();
+    let memory = MemoryTool::with_options(
+        session.clone(),
+        ToolOptions::new().actor("night\u{1b}[31m agent"),
+    );
     let call = r#"{"command": "create", "path": "/memories/a", "file_text": "x"}"#;
     assert!(!memory.run_json(call).result().is_error());
     let version = newest(&session);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::SharedStore;
 use crate::api::MemoryTool;
 use crate::session::Session;
-use crate::tool::{Screen, ScreenInput, ScreenVerdict};
+use crate::tool::{Screen, ScreenInput, ScreenVerdict, ToolOptions};
 use crate::vfs::{NewFile, SearchQuery, WriteOutcome};
 use inmost_engines::memory::shared::{Network, Operation, Verdict};
 
@@ -252,7 +252,7 @@ fn a_screen_refuses_by_the_newest_state() {
     let (store, first) = SharedStore::create();
     first.files().write("/memories/a.md", "one\n").unwrap();
     let (session, trips) = counted(&store);
-    let tool = MemoryTool::builder(session).custom_screen(Arc::new(Word)).build();
+    let tool = MemoryTool::with_options(session, ToolOptions::new().screen(Word));
     let insert = |text: &str| {
         let call = format!(
             r#"{{"command":"insert","path":"/memories/a.md","insert_line":0,"insert_text":"{text}"}}"#

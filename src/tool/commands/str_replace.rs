@@ -18,7 +18,7 @@ impl Context<'_> {
     ) -> Result<Wiped<String>, Failure> {
         let path = self.parse(sent)?;
         self.check_writable()?;
-        let limit = self.options.ranged_view_characters;
+        let limit = self.options.range_characters;
         let (snippet, cleared) = match self.options.screen.screen() {
             None => (edit::replace(self.session, &path, old, new, limit)?, Cleared::default()),
             Some(screen) => screened::edit(

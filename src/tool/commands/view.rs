@@ -65,7 +65,7 @@ impl Context<'_> {
         }
         let (lines, limit) = match range {
             None => (1..=total, self.options.view_characters),
-            Some(range) => (range.resolve(total)?, self.options.ranged_view_characters),
+            Some(range) => (range.resolve(total)?, self.options.range_characters),
         };
         let header = wording::file_header(path.as_str());
         if lines.is_empty() {

@@ -158,7 +158,7 @@ fn a_restricted_connection_cannot_exceed_its_restrictions() {
     let place = Place::with_files(&[("/memories/a", "kept")]);
     place.unlock(&[]);
     let mut options = json!({ "subtree": "/memories", "read_only": true, "create_overwrites": false,
-        "view_characters": 1_000, "ranged_view_characters": 1_000, "listing_entries": 10 });
+        "view_characters": 1_000, "range_characters": 1_000, "listing_entries": 10 });
     let restricted = json!({ "version": 7, "tool": options });
     let (mut stream, said) = greet(&place, &restricted);
     assert!(said["Accepted"].is_object(), "{said}");

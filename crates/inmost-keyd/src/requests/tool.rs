@@ -85,7 +85,10 @@ impl Request for RunCommand {
     }
 
     fn execute(self, body: &[u8], context: &mut Context<'_>) -> Result<ToolResult, FileError> {
-        let options = context.tool.cloned().unwrap_or_else(|| self.options.clone());
+        let options = context
+            .tool
+            .cloned()
+            .unwrap_or_else(|| self.options.clone().find_screen(inmost_screen::by_name));
         let command = self.into_command(body).ok_or_else(|| {
             StoreError::KeyDaemon("The key daemon received a malformed command.".to_owned())
         })?;

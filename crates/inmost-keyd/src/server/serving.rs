@@ -132,7 +132,7 @@ impl Daemon {
         }
         match arrival.connect(process) {
             Ok(()) => {
-                let scope = match hello.tool {
+                let scope = match hello.tool.map(|tool| tool.find_screen(inmost_screen::by_name)) {
                     Some(tool) if tool.is_restricted() => Scope::Tool(tool),
                     tool => Scope::All(tool),
                 };

@@ -11,19 +11,19 @@ mod restricted;
 mod suite;
 
 use std::path::PathBuf;
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
 use inmost::{
     ExpiryHindrance, ExpirySettings, FileError, Files, HistorySettings, MemoryTool, NewFile,
-    Passphrase, Precondition, Screen, ScreenInput, ScreenVerdict, SearchQuery, SecretScreen,
-    Session, StoreError, ToolOptions, Undone, UnlockedStore, VaultOptions, VersionChannel,
-    VersionQuery, WriteOutcome,
+    Passphrase, Precondition, Screen, ScreenInput, ScreenVerdict, SearchQuery, Session, StoreError,
+    ToolOptions, Undone, UnlockedStore, VaultOptions, VersionChannel, VersionQuery, WriteOutcome,
 };
 use inmost_keyd::{
     Client, ConnectOptions, DaemonError, DaemonOptions, Limits, Secret, SlotOptions,
 };
+use inmost_screen::SecretScreen;
 use inmost_testing::{CHEAP, passphrase};
 use suite::{SUITE, transcript};
 

@@ -55,7 +55,7 @@ fn a_screened_client_is_screened_by_the_daemon_and_has_no_other_way_to_write() {
     assert_eq!(Files::new(&files).read("/memories/a").unwrap().as_str(), "[redacted: card number]");
     assert_eq!(files.status().unwrap().files, 1);
     // The options of a tool go with each call, if the connection has none.
-    let tool = MemoryTool::builder(files).screen(SecretScreen::refusing()).build();
+    let tool = MemoryTool::with_options(files, ToolOptions::new().screen(SecretScreen::refusing()));
     let reply = tool.run_json(create.replace("/a", "/c"));
     assert_eq!(
         reply.result().content(),
@@ -74,11 +74,11 @@ impl Screen for AllowAll {
 #[test]
 fn a_screen_of_the_application_is_never_left_out() {
     let daemon = Daemon::start();
-    let options = ToolOptions::new().custom_screen(Arc::new(AllowAll));
+    let options = ToolOptions::new().screen(AllowAll);
     let failed = ConnectOptions::new().tool(options.clone()).connect(&daemon.store);
     let what = "The key daemon cannot run a screen of the application.";
     assert!(matches!(failed, Err(DaemonError::Store(StoreError::KeyDaemon(why))) if why == what));
-    let tool = MemoryTool::builder(daemon.client()).options(options).build();
+    let tool = MemoryTool::with_options(daemon.client(), options);
     let create = r#"{"command": "create", "path": "/memories/a", "file_text": ""}"#;
     let (result, failed) = tool.run_json(create).into_parts();
     assert_eq!(result.content(), "Error: Memory is unavailable.");

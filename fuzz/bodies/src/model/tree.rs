@@ -12,7 +12,7 @@ pub(crate) struct Rules {
     pub(crate) read_only: bool,
     pub(crate) create_overwrites: bool,
     pub(crate) view_characters: usize,
-    pub(crate) ranged_view_characters: usize,
+    pub(crate) range_characters: usize,
     pub(crate) listing_entries: usize,
     pub(crate) file_bytes: usize,
     pub(crate) store_files: usize,

@@ -37,7 +37,7 @@ pub(crate) fn file(
             if !is_valid {
                 return Err(refuse(&format!("[{start},{end}]")));
             }
-            (usize::try_from(a).unwrap(), usize::try_from(b).unwrap(), rules.ranged_view_characters)
+            (usize::try_from(a).unwrap(), usize::try_from(b).unwrap(), rules.range_characters)
         }
     };
     if n == 0 {
@@ -54,7 +54,7 @@ pub(crate) fn snippet(rules: &Rules, text: &str, start: usize, end: usize) -> St
     if first > last {
         return header.to_owned();
     }
-    format!("{header}{}", shown(&lines, (first, last), rules.ranged_view_characters))
+    format!("{header}{}", shown(&lines, (first, last), rules.range_characters))
 }
 
 /// The lines `first` to `last` with their numbers, and a notice if some are truncated.

@@ -2,7 +2,7 @@
 //!
 //! They are put together at run time, because the hosts of repositories block files that hold a whole token.
 
-use inmost::SecretScreen;
+use inmost_screen::SecretScreen;
 
 /// The page that prints it, the kind, and the parts of the example.
 type Example = (&'static str, &'static str, &'static [&'static str]);

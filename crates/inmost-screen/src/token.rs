@@ -3,9 +3,10 @@
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
+use inmost::ScreenFind;
+
 use super::chars::{Alphabet, Occurring, is_word_end, is_word_start};
 use super::token_table::TABLE;
-use crate::tool::screen::ScreenFind;
 
 /// A kind of token.
 pub(super) struct Token {

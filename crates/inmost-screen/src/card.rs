@@ -6,9 +6,10 @@
 
 use std::ops::Range;
 
+use inmost::ScreenFind;
+
 use super::SecretScreen;
 use super::chars::{Alphabet, is_word_end, is_word_start};
-use crate::tool::screen::ScreenFind;
 
 /// Adds the card numbers.
 pub(super) fn find(text: &str, finds: &mut Vec<ScreenFind>) {

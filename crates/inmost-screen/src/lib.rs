@@ -1,8 +1,8 @@
-//! The built-in screen: private keys, keys and tokens of common services, card numbers and IBANs.
+//! A [`Screen`] for the memory tool of inmost: private keys, keys and tokens of common services, card numbers and IBANs.
 //!
 //! Each detector is one module with one function, which adds its finds in a text. All of them are linear in the length
 //! of the text: what they read at one place is bounded, or is not read again from another place. They prefer a missed
-//! secret to an alarm on a hash or an order number; `tests/screening` measures both.
+//! secret to an alarm on a hash or an order number; `tests/corpus` measures both.
 
 mod assignment;
 mod card;
@@ -13,22 +13,23 @@ mod token;
 mod token_table;
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 
-use inmost_format::secret::Wiped;
+use inmost::{Screen, ScreenFind, ScreenInput, ScreenVerdict, Wiped};
 
-use super::{Screen, ScreenFind, ScreenInput, ScreenVerdict};
-
-/// The built-in [`Screen`]. It finds private keys, API keys and tokens of common services, card numbers and IBANs.
+/// A [`Screen`] that finds private keys, API keys and tokens of common services, card numbers and IBANs.
 ///
 /// It is a heuristic without a guarantee: it knows published formats. A password in a sentence, or a key of an unknown
 /// service, is not found, and a harmless number can look like a card number. SECURITY.md has the list and the measured
 /// rates.
 ///
 /// ```
-/// use inmost::{MemoryTool, SecretScreen, Session};
+/// use inmost::{MemoryTool, Session, ToolOptions};
+/// use inmost_screen::SecretScreen;
 ///
 /// # fn main() -> Result<(), inmost::StoreError> {
-/// let memory = MemoryTool::builder(Session::in_memory()?).screen(SecretScreen::redacting()).build();
+/// let options = ToolOptions::new().screen(SecretScreen::redacting());
+/// let memory = MemoryTool::with_options(Session::in_memory()?, options);
 /// let create = r#"{"command": "create", "path": "/memories/pay.md",
 ///     "file_text": "Pays with 4111 1111 1111 1111, in euros."}"#;
 /// let reply = memory.run_json(create);
@@ -40,11 +41,9 @@ use super::{Screen, ScreenFind, ScreenInput, ScreenVerdict};
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SecretScreen(OnFind);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 enum OnFind {
     Redact,
     Refuse,
@@ -104,6 +103,21 @@ impl Screen for SecretScreen {
         }
         if finds.is_empty() { ScreenVerdict::Allow } else { ScreenVerdict::Redact(finds) }
     }
+
+    fn name(&self) -> Option<&'static str> {
+        Some(match self.0 {
+            OnFind::Redact => "secrets-redact",
+            OnFind::Refuse => "secrets-refuse",
+        })
+    }
+}
+
+/// The screen of this [name](Screen::name), for a process that holds a store for others.
+#[must_use]
+pub fn by_name(name: &str) -> Option<Arc<dyn Screen>> {
+    let screen = [SecretScreen::redacting(), SecretScreen::refusing()];
+    let found = screen.into_iter().find(|screen| screen.name() == Some(name))?;
+    Some(Arc::new(found))
 }
 
 const DETECTORS: [fn(&str, &mut Vec<ScreenFind>); 5] =

@@ -5,11 +5,11 @@
 
 use std::ops::Range;
 
+use inmost::ScreenFind;
 use memchr::memmem;
 
 use super::SecretScreen;
 use super::chars::Alphabet;
-use crate::tool::screen::ScreenFind;
 
 /// Adds the private keys.
 pub(super) fn find(text: &str, finds: &mut Vec<ScreenFind>) {

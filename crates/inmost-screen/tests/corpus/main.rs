@@ -22,7 +22,7 @@ mod services;
 
 use std::collections::BTreeMap;
 
-use inmost::SecretScreen;
+use inmost_screen::SecretScreen;
 use random::Random;
 
 /// How a secret stands in a text.

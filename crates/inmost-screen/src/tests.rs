@@ -1,4 +1,4 @@
-//! Tests of the detectors: their limits, and their cost. `tests/screening` measures them on a corpus.
+//! Tests of the detectors: their limits, and their cost. `tests/corpus` measures them on a corpus.
 
 use inmost_testing::for_all;
 use proptest::collection::vec;

@@ -1,14 +1,17 @@
 //! Finds international bank account numbers: the length and structure of a country (ISO 13616, SWIFT's registry), and
 //! check digits (ISO 7064, mod 97-10).
+//!
+//! The crate `iban_validate` (5.0) checks a whole number. It does not tell how long the numbers of a country are, which a
+//! search in running text must know, and it copies the number into memory that is not wiped.
 
 use std::iter;
 use std::ops::Range;
 
+use inmost::ScreenFind;
 use zeroize::Zeroizing;
 
 use super::SecretScreen;
 use super::chars::{is_word_end, is_word_start};
-use crate::tool::screen::ScreenFind;
 
 /// Adds the account numbers.
 pub(super) fn find(text: &str, finds: &mut Vec<ScreenFind>) {

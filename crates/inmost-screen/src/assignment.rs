@@ -1,9 +1,10 @@
 //! Finds secrets that have no shape of their own by the name that stands before them, as in
 //! `aws_secret_access_key = ...` or `"apiKey": "..."`.
 
+use inmost::ScreenFind;
+
 use super::SecretScreen;
 use super::chars::{Alphabet, Occurring};
-use crate::tool::screen::ScreenFind;
 
 /// Adds the values that are assigned to a name of [`NAMES`].
 pub(super) fn find(text: &str, finds: &mut Vec<ScreenFind>) {

@@ -1,4 +1,4 @@
-//! SECURITY.md names a test for each promise. These tests check that every test it names exists.
+//! SECURITY.md names a test for each promise, and the files with unsafe code. These tests check that they exist.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -79,4 +79,37 @@ fn every_claim_has_its_test() {
             assert!(is_explained || row.contains("crafted store"), "no test for {cell} in {row}");
         }
     }
+}
+
+/// Adds the files below a folder that allow unsafe code, except tests.
+fn allow_unsafe(root: &Path, folder: &Path, found: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let is_source = !path.ends_with("target") && !path.ends_with("tests");
+        if path.is_dir() && is_source {
+            allow_unsafe(root, &path, found);
+        } else if path.extension().is_some_and(|it| it == "rs") {
+            let source = fs::read_to_string(&path).unwrap();
+            if source.contains("allow(unsafe_code") || source.contains("expect(unsafe_code") {
+                let name = path.strip_prefix(root).unwrap().to_str().unwrap();
+                found.insert(name.replace('\\', "/"));
+            }
+        }
+    }
+}
+
+#[test]
+fn unsafe_code_is_where_the_security_page_says() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("SECURITY.md")).unwrap();
+    let (_, rest) = page.split_once("`unsafe` code is denied").unwrap();
+    let paragraph = rest.split("\n\n").next().unwrap();
+    let quoted = paragraph.split('`').skip(1).step_by(2);
+    let named: BTreeSet<String> =
+        quoted.filter(|name| name.contains('/')).map(str::to_owned).collect();
+    let mut found = BTreeSet::new();
+    for folder in ["src", "crates", "cli", "nodejs", "python"] {
+        allow_unsafe(root, &root.join(folder), &mut found);
+    }
+    assert_eq!(named, found);
 }

@@ -6,8 +6,6 @@
 //!
 //! Best effort: if the system refuses a protection, secrets are held in the same way without it. [`status`] reports
 //! that for the process, and [`LockedCell::granted`] for one secret. No function here fails unless memory runs out.
-//!
-//! One of the two modules with unsafe code; the other is [`registers`](super::registers).
 #![allow(unsafe_code, reason = "placing values in pages of our own, and mlock and madvise on them")]
 
 use std::mem::MaybeUninit;

@@ -1,8 +1,7 @@
 //! Zeroing vector registers.
 //!
 //! Primitives, and copies of keys, leave their last values in vector registers, and a core dump contains them. Only
-//! assembly can name a register, so this is one of the two modules with unsafe code. It covers x86-64 and 64-bit ARM, and does
-//! nothing elsewhere. It covers no general-purpose registers, which the code that runs next overwrites at once.
+//! assembly can name a register, and assembly is unsafe code. It covers x86-64 and 64-bit ARM, and does nothing elsewhere. It covers no general-purpose registers, which the code that runs next overwrites at once.
 #![allow(unsafe_code, reason = "inline assembly, which touches registers only")]
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]

@@ -9,13 +9,11 @@
     reason = "the only callers are the fuzz targets"
 )]
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use inmost_format::crypto::passphrase::Passphrase;
-use inmost_format::record::node::{File, Node, Root, Text};
-use inmost_format::record::tree::{Body, Owner};
-use inmost_format::record::{NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag};
+use inmost_format::record::node::{File, Node, Root};
+use inmost_format::record::{NodeSource, ObjectId, RecordError, RecordId, Tag};
 use inmost_format::secret::Wiped;
 use inmost_storage::{Address, EngineKind, Storage};
 
@@ -25,7 +23,7 @@ use crate::vfs::listing::{self, Item};
 use crate::vfs::path::{self, MemoryPath};
 use crate::vfs::search::{Occurrences, SearchResult, Searcher};
 use crate::vfs::text::{self, Extent, Shown};
-use crate::vfs::{file, rope};
+use crate::vfs::file;
 
 // Stores on a storage that the caller chooses.
 
@@ -191,44 +189,6 @@ pub fn listing_line(
 }
 
 // Ropes.
-
-/// Replaces a byte range by a text.
-pub fn splice(
-    owner: &mut Owner<'_, impl NodeSink>,
-    body: &mut Body<Text>,
-    range: Range<u64>,
-    text: &str,
-) -> Result<(), RecordError> {
-    rope::splice(owner, body, range, text)
-}
-
-/// Appends a long text.
-pub fn append(
-    owner: &mut Owner<'_, impl NodeSink>,
-    body: &mut Body<Text>,
-    text: &str,
-) -> Result<(), RecordError> {
-    rope::append(owner, body, text)
-}
-
-/// The number of lines in a rope.
-pub fn rope_lines(
-    source: &impl NodeSource,
-    object: ObjectId,
-    body: &Body<Text>,
-) -> Result<u64, RecordError> {
-    rope::lines(source, object, body)
-}
-
-/// The offset at which a line of a rope begins.
-pub fn line_start(
-    source: &impl NodeSource,
-    object: ObjectId,
-    body: &Body<Text>,
-    line: u64,
-) -> Result<u64, RecordError> {
-    rope::line_start(source, object, body, line)
-}
 
 /// Reads the lines of a range, until a view of `limit` characters is certain to be cut.
 pub fn read_lines(

@@ -1,5 +1,7 @@
 //! The bounds of the tool and of a session, each with its reason.
 
+use inmost_format::limits::CHUNK_BYTES;
+
 /// Bytes in one path segment, so that a name is always a small part of a folder node.
 pub(crate) const SEGMENT_BYTES: usize = 255;
 /// Bytes of a canonical path, `/memories/` included. Equal to the limit of the hosted memory stores, so data can move
@@ -19,15 +21,6 @@ pub(crate) const FILE_BYTES: u64 = 16 << 20;
 pub(crate) const STORE_FILES: u64 = 1_000_000;
 /// Bytes of text in one store, by default.
 pub(crate) const STORE_BYTES: u64 = 4 << 30;
-/// Bytes of text that a file holds in its head. A longer text becomes a rope.
-pub(crate) const FILE_INLINE: usize = 4_000;
-/// A rope below this size becomes one record again. The gap to [`FILE_INLINE`] keeps a file near the border from
-/// changing its shape with every edit. A file of fewer bytes is always a single record.
-pub(crate) const FILE_INLINE_AGAIN: u64 = 3 << 10;
-/// Bytes of a full chunk of a rope: the largest record minus the length prefix of its text.
-pub(crate) const CHUNK_BYTES: usize = 4_066;
-/// A chunk that falls below this merges with a neighbour.
-pub(crate) const CHUNK_BYTES_MIN: usize = 1 << 10;
 /// Bytes of earlier texts that a history keeps, by default.
 pub(crate) const HISTORY_BYTES: u64 = 256 << 20;
 /// Bytes of decoded nodes that a session keeps, by default.

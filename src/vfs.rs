@@ -23,7 +23,6 @@ mod new_text;
 mod page;
 pub(crate) mod path;
 pub(crate) mod precondition;
-pub(crate) mod rope;
 #[cfg(test)]
 mod samples;
 pub(crate) mod search;

@@ -6,10 +6,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::new_nodes::NewNodes;
 use super::recovery::KeptHistory;
-use crate::session::ledger::readings;
+use crate::session::ledger::{new_ledger, readings};
 use crate::session::{ReadAhead, StoreError, now};
 use inmost_format::record::history::{Before, History};
-use inmost_format::record::ledger::Ledger;
 use inmost_format::record::node::{Child, Entry, Folder, Root, Totals, What};
 use inmost_format::record::tree::{Body, Owner};
 use inmost_format::record::{
@@ -98,7 +97,7 @@ impl<'a> Copy<'a> {
     ) -> Result<(), StoreError> {
         let mut root = Root { header, ..root.clone() };
         self.shared = (!root.history.is_none()).then(HashMap::new);
-        self.files = (!root.ledger.is_none()).then(HashSet::new);
+        self.files = (!root.readings.is_none()).then(HashSet::new);
         let (tag, files, bytes) = copy_tree(self, &root)?;
         root = Root { files, bytes, ..root };
         root.tree.tag = tag;
@@ -176,8 +175,8 @@ impl<'a> Copy<'a> {
     /// it. Then every file counts as used now.
     fn ledger(&mut self, root: &mut Root) -> Result<(), StoreError> {
         let Some(files) = self.files.take() else { return Ok(()) };
-        let child = std::mem::replace(&mut root.ledger, Child::NONE);
-        let mut readings = match readings(&Source(self.from), &child) {
+        let child = std::mem::replace(&mut root.readings, Child::NONE);
+        let readings = match readings(&Source(self.from), &child) {
             Ok(readings) => readings,
             Err(RecordError::Damaged { .. }) => {
                 // Another time than before, which tells the caller.
@@ -186,14 +185,14 @@ impl<'a> Copy<'a> {
             }
             Err(error) => return Err(error.into()),
         };
-        readings.retain(|reading| files.contains(&reading.file));
+        let readings = readings.filter(|reading| files.contains(&reading.file));
         if readings.is_empty() {
             return Ok(());
         }
         let mut nodes = NewNodes::default();
-        let ledger = Ledger::of(&mut nodes, child.id, readings)?;
-        let tag = self.seal_new(&mut nodes, RecordId::ledger(child.id), ledger.into())?;
-        root.ledger = Child { id: child.id, tag };
+        let (id, ledger) = new_ledger(&mut nodes, &readings)?;
+        let tag = self.seal_new(&mut nodes, id, ledger.into())?;
+        root.readings = Child { id: id.object, tag };
         Ok(())
     }
 

@@ -144,7 +144,7 @@ impl Vault {
         }
         if lost_readings {
             let how = "is damaged: every file counts as used now";
-            report.add_lost(&[Name::new("(readings)")], Kind::Ledger.describe(), how);
+            report.add_lost(&[Name::new("(readings)")], "the ledger of readings", how);
         }
         Ok(report)
     }

@@ -8,13 +8,13 @@
 use inmost_engines::is_built;
 use inmost_engines::memory::MemoryStorage;
 use inmost_format::header::Unlocked;
+use inmost_format::limits::FILE_INLINE_AGAIN;
 use inmost_format::record::NodeSource;
 use inmost_format::record::node::{Child, Root};
 use inmost_storage::limits::BATCH_RECORDS_MAX;
 use inmost_storage::{Address, Batch, Engine, EngineKind, Rewriting, Storage, StorageError};
 
 use super::copy::{Copy, CopyTree, ReadBack, strict};
-use crate::limits::FILE_INLINE_AGAIN;
 use crate::session::generation::{NextGeneration, NextKeys};
 use crate::session::leftovers;
 use crate::session::{
@@ -115,7 +115,7 @@ impl Versions {
         }
         // Which files were read when is a trace of the past, like a version.
         if self == Self::Drop && root.reads_since > 0 {
-            root.ledger = Child::NONE;
+            root.readings = Child::NONE;
             root.reads_since = now().max(1);
         }
         root

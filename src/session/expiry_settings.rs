@@ -48,7 +48,7 @@ impl ExpirySettings {
     /// Puts the settings into a root. Recording that begins now makes every file count as used now.
     pub(crate) fn set(self, root: &mut Root) {
         if !self.records {
-            root.ledger = Child::NONE;
+            root.readings = Child::NONE;
             (root.reads_since, root.last_used, root.last_expiry) = (0, 0, 0);
         } else if root.reads_since == 0 {
             // 0 means off.

@@ -12,14 +12,14 @@ use super::new_text::{Existing, NewText};
 use super::path::MemoryPath;
 use super::precondition::{FileVersion, Precondition, conditional, version_of};
 use super::search::SearchResult;
-use super::{rope, staged, text, versions};
+use super::{staged, text, versions};
 use crate::limits::STAGE_BYTES;
 use crate::session::history::{Change, OldHead};
 use crate::session::{Session, Txn, now};
 use inmost_format::record::history::{Before, Operation};
 use inmost_format::record::node::{File, FileInfo, What};
 use inmost_format::record::tree::Owner;
-use inmost_format::record::{NodeSink, NodeSource, RecordId, Tag};
+use inmost_format::record::{NodeSink, NodeSource, RecordId, Tag, rope};
 
 /// The lines around a change, after the change.
 pub(crate) struct Snippet {

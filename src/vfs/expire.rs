@@ -9,8 +9,8 @@ mod report;
 use std::time::Duration;
 
 use inmost_format::record::history::Operation;
-use inmost_format::record::ledger::Reading;
 use inmost_format::record::node::What;
+use inmost_format::record::readings::{self, Reading};
 
 use self::plan::{Candidate, Plan};
 pub use self::report::{ExpiredFile, ExpiryHindrance, ExpiryReport, ExpiryStatus};
@@ -18,9 +18,8 @@ use super::arrange;
 use super::error::FileError;
 use super::folder::{self, ResolvedPath, Target};
 use super::path::MemoryPath;
-use crate::session::ledger::DAY;
+use crate::session::ledger::{DAY, load_ledger};
 use crate::session::{ExpirySettings, Open, Session, StoreError, Txn, now, time_of};
-use inmost_format::record::load_ledger;
 
 /// Deletes the files that were not used for this long, or only lists them.
 ///
@@ -87,9 +86,9 @@ fn due(open: &Open) -> Option<Duration> {
 pub(crate) fn status(open: &Open) -> ExpiryStatus {
     let root = open.root();
     let (mut readings, mut is_damaged) = (0, false);
-    if !root.ledger.is_none() {
-        match load_ledger(open, root.ledger.id, &root.ledger.tag) {
-            Ok(ledger) => readings = ledger.body.count(),
+    if !root.readings.is_none() {
+        match load_ledger(open, &root.readings) {
+            Ok(ledger) => readings = readings::count(&ledger.body),
             Err(_) => is_damaged = true,
         }
     }
@@ -105,15 +104,7 @@ pub(crate) fn status(open: &Open) -> ExpiryStatus {
 
 /// Sets whether readings are recorded.
 pub(crate) fn set(session: &Session, settings: ExpirySettings) -> Result<(), StoreError> {
-    session.exclusive(|exclusive| {
-        loop {
-            let done =
-                exclusive.commit(|txn| Ok::<_, StoreError>(txn.set_expiry_settings(settings)?))?;
-            if done {
-                return Ok(());
-            }
-        }
-    })
+    session.write(|txn| Ok(txn.set_expiry_settings(settings)?))
 }
 
 /// Makes every file count as used now: it is not known when they were.

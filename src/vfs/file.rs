@@ -9,12 +9,11 @@ use super::file_text::FileText;
 use super::folder::{ResolvedPath, Target};
 use super::line_range::LineRange;
 use super::path::MemoryPath;
-use super::rope;
 use super::search::{Occurrences, SearchResult, Searcher};
 use super::text::{self, Extent};
 use crate::session::{Open, ReadAhead, Scope};
 use inmost_format::record::node::{Entry, File, FileInfo, Root, Text, What};
-use inmost_format::record::{NodeSource, ObjectId, RecordError, load_file, read_text};
+use inmost_format::record::{NodeSource, ObjectId, RecordError, load_file, read_text, rope};
 
 /// An existing file, to be read through `source`.
 pub(crate) struct FileView<'s, S> {

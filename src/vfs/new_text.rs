@@ -3,7 +3,7 @@
 use inmost_format::record::history::Operation;
 use inmost_format::record::node::{Entry, FileInfo};
 use inmost_format::record::tree::Owner;
-use inmost_format::record::{NodeSink, ObjectId, RecordId, Tag};
+use inmost_format::record::{NodeSink, ObjectId, RecordId, Tag, rope};
 
 use super::change::{self, check_quotas, info_of, length, set_entry, target};
 use super::error::FileError;
@@ -11,7 +11,6 @@ use super::file::FileView;
 use super::folder::{self, ResolvedPath};
 use super::path::MemoryPath;
 use super::precondition::Expected;
-use super::rope;
 use crate::session::{Txn, now};
 
 /// A whole text to write at a path.

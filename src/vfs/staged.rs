@@ -10,13 +10,13 @@ use super::change::{self, Plan, check_quotas, new_info, set_entry, target};
 use super::error::FileError;
 use super::new_text::NewText;
 use super::path::MemoryPath;
-use super::{folder, rope};
+use super::folder;
 use crate::limits::STAGE_STEP_BYTES;
 use crate::session::{Exclusive, Session, StoreError, Txn, now, reap};
 use inmost_format::record::history::Operation;
 use inmost_format::record::node::{Entry, File, FileInfo, Name, What, Writer};
 use inmost_format::record::tree::Owner;
-use inmost_format::record::{NodeSink, ObjectId, RecordId, Tag, load_file, read_text};
+use inmost_format::record::{NodeSink, ObjectId, RecordId, Tag, load_file, read_text, rope};
 
 /// Writes a long file. Returns the number of the change; `None` if nothing changed.
 ///

@@ -5,7 +5,6 @@ import struct
 from header import Bad, check
 
 ROOT, FOLDER, FOLDER_INNER, FOLDER_LEAF, FILE, FILE_INNER, CHUNK, HISTORY, HISTORY_INNER, HISTORY_LEAF = range(1, 11)
-LEDGER, LEDGER_INNER, LEDGER_LEAF = range(11, 14)
 OPERATIONS = ("created", "modified", "renamed", "deleted", "restored", "expired", "imported", "forgotten")
 CHANNELS = ("tool", "files", "program", "import", "expiry")
 NOTHING, OLD_HEAD, OBJECT, RESTORED, REST = range(5)
@@ -113,12 +112,6 @@ class Body:
 
     def history_reference(self):
         return {"index": self.number(), "tag": self.take(16), "count": (self.number(),), "first": self.number()}
-
-    def reading(self):
-        return tuple(self.numbers(2))
-
-    def ledger_reference(self):
-        return self.history_reference()
 
     def inner(self, reference):
         return self.byte(), self.list(reference)

@@ -17,7 +17,7 @@ from nacl.bindings import crypto_aead_xchacha20poly1305_ietf_encrypt
 from records import CLASSES, Store
 
 PAGE = (Path(__file__).parents[2] / "docs" / "FORMAT.md").read_text()
-TREE, SYSTEM, LONG, SHORT, PEOPLE, HISTORY, GONE, LEDGER = (bytes([byte * 0x11]) * 16 for byte in range(1, 9))
+TREE, SYSTEM, LONG, SHORT, PEOPLE, HISTORY, GONE, READINGS = (bytes([byte * 0x11]) * 16 for byte in range(1, 9))
 LONG_TEXT = (b"0123456789abcde\n" * 255)[:4066]
 REST_OF_LINE = b"23456789abcde\n"
 SHORT_TEXT = "Zoë likes tea.\n".encode()
@@ -55,6 +55,10 @@ def text(data):
 
 def numbers(*values):
     return b"".join(map(number, values))
+
+
+def reading(file, day):
+    return f"{file:016x}{day:08x}".encode()
 
 
 def file_entry(name, object_id, tag, size, lines, head, file, version):
@@ -127,7 +131,7 @@ class Example:
         tree_tag = self.seal_tree(long_tag, short_tag)
         system_tag = self.seal("system folder", 2, SYSTEM, 0, fixed(0, 0, 0, 0, 0, 0) + b"\0\0")
         history_tag = self.seal_history(old_tag, gone_tag)
-        ledger_tag = self.seal_ledger()
+        readings_tag = self.seal_readings()
         header = fixed(1) + from_page("header mac")[:16]
         body = fixed(7) + header + fixed(2, 4066 + len(SHORT_TEXT)) + TREE + tree_tag + SYSTEM + system_tag
         roots = [bytes([0xA0 + commit]) * 8 for commit in range(1, 7)]
@@ -136,7 +140,7 @@ class Example:
             chain = prf(chain, b"inmost/1 chain", self.store, root)
         trail = b"".join(reversed(roots)) + bytes(14 * 8) + chain
         body += b"\0" + HISTORY + history_tag + fixed(KEEP, ROOM)
-        body += LEDGER + ledger_tag + fixed(CREATED, MODIFIED, UNUSED_FOR, CREATED) + trail
+        body += READINGS + readings_tag + fixed(CREATED, MODIFIED, UNUSED_FOR, CREATED) + trail
         root_tag = self.seal("root", 1, bytes(16), 0, body, whole=True)
         mark = bytes([1, 1, 0]) + bytes(5) + fixed(11, 7, 1, 1) + bytes([len(self.records)]) * 24 + root_tag
         nonce = b"\x0b" * 24
@@ -176,12 +180,9 @@ class Example:
         top = b"\1\2\1" + number(2) + tag + below
         return self.seal("history", 8, HISTORY, 0, fixed(2, 4086, 0, 0, 6) + top + newest)
 
-    def seal_ledger(self):
-        readings = b"\2" + numbers(SHORT_CREATED, CREATED // DAY, LONG_CREATED, MODIFIED // DAY)
-        tag = self.seal("ledger leaf", 13, LEDGER, 1, readings)
-        below = numbers(2, SHORT_CREATED)
-        tag = self.seal("ledger inner", 12, LEDGER, 2, b"\1\1" + number(1) + tag + below)
-        return self.seal("ledger", 11, LEDGER, 0, fixed(2) + b"\1\2\1" + number(2) + tag + below)
+    def seal_readings(self):
+        readings = reading(SHORT_CREATED, CREATED // DAY) + reading(LONG_CREATED, MODIFIED // DAY)
+        return self.seal("readings", 5, READINGS, 0, fixed(1 << 63) + b"\0" + text(readings))
 
 
 def header():

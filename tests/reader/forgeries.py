@@ -1,6 +1,7 @@
 """Stores that a holder of the keys could write against docs/FORMAT.md: the example store with one field changed, sealed anew."""
 
-from example import CREATED, DAY, GONE, HISTORY, LEDGER, LONG, MODIFIED, SHORT, Example, fixed, from_page, header, number, numbers, text
+from example import CREATED, DAY, GONE, HISTORY, LONG, MODIFIED, READINGS, SHORT, Example
+from example import fixed, from_page, header, number, numbers, reading, text
 from header import Header
 from records import Store
 
@@ -22,6 +23,8 @@ def cases():
     modified = b"\1\0" + agent + numbers(256, 256) + path + text(b"") + numbers(4066, 255)
     facts, of_short = numbers(4, 0, 256, 384), numbers(0, 0, 128, 128) + b"\0"
     counts = numbers(4066, 254)
+    last = MODIFIED // DAY
+    of_files = reading(128, CREATED // DAY) + reading(256, last)
     yield from (
         ("flags of the root", "unknown flags", ("root", b"\0" + HISTORY, b"\1" + HISTORY)),
         ("a tag of no history", "no history has a tag", ("root", HISTORY, bytes(16))),
@@ -69,12 +72,12 @@ def cases():
         ("another version of the object", "another version", ("history", numbers(0, 129, 129), numbers(0, 129, 130))),
         ("the object of a file of the tree", "twice", ("history", GONE, SHORT)),
         ("the present head as an earlier one", "twice", ("history leaf", b"\1" + LONG + b"\0", b"\1" + LONG + b"\4")),
-        ("a tag of no ledger", "no ledger has a tag", ("root", LEDGER, bytes(16))),
+        ("a tag of no readings", "no file of readings has a tag", ("root", READINGS, bytes(16))),
         ("readings that are not recorded", "says more", ("root", fixed(CREATED, MODIFIED), fixed(0, MODIFIED))),
-        ("another first file of the ledger", "another first entry", ("ledger inner", numbers(2, 128), numbers(2, 129))),
-        ("another number of readings", "counts something else", ("ledger inner", numbers(2, 128), numbers(3, 128))),
-        ("an index of the ledger above the last", "never given out", ("ledger", fixed(2), fixed(1))),
-        ("a reading of a coming file", "never was", ("ledger leaf", numbers(256, CREATED // DAY), numbers(512, CREATED // DAY))),
-        ("readings out of order", "not in order", ("ledger leaf", numbers(256, CREATED // DAY), numbers(127, CREATED // DAY))),
+        ("readings that seem to be a file", "not marked as partial", ("readings", fixed(1 << 63), fixed(0))),
+        ("a reading in capitals", "another form", ("readings", b"4cdb", b"4CDB")),
+        ("a reading that is cut off", "another form", ("readings", text(of_files), text(of_files[:-1]))),
+        ("a reading of a coming file", "never was", ("readings", reading(256, last), reading(512, last))),
+        ("readings out of order", "not in order", ("readings", reading(256, last), reading(127, last))),
         ("a record twice below one head", "twice", ("old long file", counts + b"\3", counts + b"\1")),
     )

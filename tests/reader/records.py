@@ -1,12 +1,11 @@
 """The records of a store, as docs/FORMAT.md describes them: root, folders and files, and the anchor."""
 
+import re
 import struct
 
 from body import CHUNK, FILE, FILE_INNER, FOLDER, FOLDER_INNER, FOLDER_LEAF, HISTORY, HISTORY_INNER, ROOT, Body
-from body import LEDGER, LEDGER_INNER, LEDGER_LEAF
 from header import check, prf, unseal
 from history import History
-from ledger import read_ledger
 from names import check_name, check_size
 from nacl.bindings import crypto_aead_xchacha20poly1305_ietf_decrypt
 from nacl.exceptions import CryptoError
@@ -52,8 +51,7 @@ class Store:
         check(length <= len(plaintext) - 27, f"{what} has a body longer than itself")
         check(len(plaintext) == min(size for size in CLASSES if length + 27 <= size), f"{what} has the wrong class")
         check(not any(plaintext[27 + length :]), f"{what} has padding that is not zero")
-        ledger = (LEDGER, LEDGER_INNER, LEDGER_LEAF)
-        if kind in (FOLDER, FOLDER_INNER, FOLDER_LEAF, FILE_INNER, HISTORY, HISTORY_INNER, *ledger):
+        if kind in (FOLDER, FOLDER_INNER, FOLDER_LEAF, FILE_INNER, HISTORY, HISTORY_INNER):
             check(len(plaintext) <= 2048, f"{what} is larger than a node")
         check(kind != ROOT or len(plaintext) == 512, f"{what} is not of the class 512")
         return Body(plaintext[27 : 27 + length])
@@ -165,6 +163,18 @@ class Store:
         check(len(path.encode()) <= 1024 and path.count("/") <= 21, "a path is too long or too deep")
         files.append({"path": path, **info, "text": text})
 
+    def read_readings(self, object_id, tag):
+        """Returns the day of the last reading of each file, by the number of the file."""
+        _, text, is_partial = self.read_head(object_id, 0, tag)
+        check(is_partial, "the readings are not marked as partial")
+        check(re.fullmatch("(?:[0-9a-f]{24})*", text), "the readings have another form")
+        entries = [text[at : at + 24] for at in range(0, len(text), 24)]
+        readings = [(int(entry[:16], 16), int(entry[16:], 16)) for entry in entries]
+        files = [file for file, _ in readings]
+        check(files == sorted(set(files)), "the readings are not in order")
+        check(all(128 <= file < 64 * (self.commit + 1) for file in files), "a reading of a file that never was")
+        return dict(readings)
+
     def read(self):
         body = self.load(ROOT, bytes(16), 0, None)
         self.commit, revision, mac = body.fixed(), body.fixed(), body.take(16)
@@ -174,7 +184,7 @@ class Store:
         body.zero("flags of the root")
         history, history_tag = body.take(16), body.take(16)
         self.keep, self.room = body.fixed(), body.fixed()
-        ledger, ledger_tag = body.take(16), body.take(16)
+        readings, readings_tag = body.take(16), body.take(16)
         self.reads_since, last_used, unused_for, last_expiry = (body.fixed() for _ in range(4))
         trail = [body.take(8) for _ in range(20)]
         body.take(32)  # the chain, which is for other hosts
@@ -192,11 +202,12 @@ class Store:
         else:
             check(not any(history_tag), "no history has a tag")
         if self.reads_since == 0:
-            check(not any(ledger) and last_used == unused_for == last_expiry == 0, "a store without readings says more")
-        if any(ledger):
-            self.readings = read_ledger(self, ledger, ledger_tag)
+            check(not any(readings) and last_used == unused_for == last_expiry == 0, "a store without readings says more")
+        if any(readings):
+            self.in_history = False
+            self.readings = self.read_readings(readings, readings_tag)
         else:
-            check(not any(ledger_tag), "no ledger has a tag")
+            check(not any(readings_tag), "no file of readings has a tag")
         kept = self.kept & self.records.keys()
         check(self.reached.keys() | kept == self.records.keys(), "there are records that nothing refers to")
 

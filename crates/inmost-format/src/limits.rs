@@ -23,6 +23,15 @@ pub const KDF_LANES: RangeInclusive<u32> = 1..=16;
 pub const KDF_SLOT_WORK: u64 = 2 << 20;
 /// KiB x passes of one unlock over all slots it tries: without it, eight slots multiply the bound above.
 pub const KDF_UNLOCK_WORK: u64 = 4 << 20;
+/// Bytes of text that a file holds in its head. A longer text becomes a rope.
+pub const FILE_INLINE: usize = 4_000;
+/// A rope below this size becomes one record again. The gap to [`FILE_INLINE`] keeps a file near the border from
+/// changing its shape with every edit. A file of fewer bytes is always a single record.
+pub const FILE_INLINE_AGAIN: u64 = 3 << 10;
+/// Bytes of a full chunk of a rope: the largest record minus the length prefix of its text.
+pub const CHUNK_BYTES: usize = 4_066;
+/// A chunk that falls below this merges with a neighbour.
+pub const CHUNK_BYTES_MIN: usize = 1 << 10;
 /// Plaintext bytes of the largest record; five lengths exist on disk.
 pub const RECORD_CLASSES: [usize; 5] = [256, 512, 1_024, 2_048, 4_096];
 /// Bytes a sealed value adds to its class: version, nonce, tag.

@@ -18,13 +18,13 @@ mod format_example;
 pub mod format_page;
 mod header_id;
 pub mod history;
-pub mod ledger;
 pub mod node;
 #[cfg(any(test, feature = "testing"))]
 pub mod plain;
+pub mod readings;
+pub mod rope;
 pub mod sealed;
 pub mod size_class;
-mod text;
 pub mod totals;
 mod trail;
 pub mod tree;
@@ -40,7 +40,6 @@ pub use walk::{Depth, Reached};
 use std::sync::Arc;
 
 use history::History;
-use ledger::Ledger;
 use node::{File, Folder, Text};
 use tree::Body;
 
@@ -105,18 +104,6 @@ pub fn load_history(
     match source.load(RecordId::history(object), tag)? {
         Node::History(history) => Ok(history),
         _ => Err(RecordError::Damaged { kind: Kind::History, flaw: Flaw::Malformed }),
-    }
-}
-
-/// The head of a ledger of readings.
-pub fn load_ledger(
-    source: &impl NodeSource,
-    object: ObjectId,
-    tag: &Tag,
-) -> Result<Arc<Ledger>, RecordError> {
-    match source.load(RecordId::ledger(object), tag)? {
-        Node::Ledger(ledger) => Ok(ledger),
-        _ => Err(RecordError::Damaged { kind: Kind::Ledger, flaw: Flaw::Malformed }),
     }
 }
 

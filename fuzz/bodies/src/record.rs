@@ -5,14 +5,15 @@ use std::collections::HashMap;
 
 use crate::input::Input;
 use crate::nodes::OBJECT;
-use inmost::internals::{append, line_start, read_lines, rope_lines, splice};
+use inmost::internals::read_lines;
 use inmost_format::crypto::keys::DataKey;
 use inmost_format::crypto::record_keys::RecordKeys;
 use inmost_format::crypto::store_id::StoreId;
 use inmost_format::limits::{RECORD_CLASSES, RECORD_FRAME};
 use inmost_format::record::history::{Before, History, Version, Versions};
-use inmost_format::record::ledger::{Ledger, Reading, Readings};
 use inmost_format::record::node::{Entries, File, Folder, Node, Text};
+use inmost_format::record::readings::{self, Change, Reading, Readings};
+use inmost_format::record::rope::{append, line_start, lines, splice};
 use inmost_format::record::tree::{Body, Owner};
 use inmost_format::record::{Flaw, Kind, NodeSink, NodeSource, RecordError, RecordId, Sealer, Tag};
 use inmost_format::secret::SecretBytes;
@@ -87,7 +88,6 @@ fn authentic(input: &mut Input<'_>) {
             Node::File(file) => use_file(&mut nodes, &file, from, to),
             Node::Folder(folder) => use_folder(&mut nodes, &folder, from),
             Node::History(history) => use_history(&mut nodes, &history, from),
-            Node::Ledger(ledger) => use_ledger(&mut nodes, &ledger, from),
             _ => {}
         }
     }
@@ -132,7 +132,7 @@ fn check_codec(id: RecordId, node: &Node) {
 fn use_file(nodes: &mut Few, head: &File, from: u64, to: u64) {
     let body = &head.body;
     let _ = inmost_format::record::read_text(nodes, OBJECT, body);
-    let _ = rope_lines(nodes, OBJECT, body);
+    let _ = lines(nodes, OBJECT, body);
     let _ = line_start(nodes, OBJECT, body, from);
     let _ = read_lines(nodes, OBJECT, head, (from.min(to), to), 100);
     let _ = body.tail(nodes, OBJECT, 3);
@@ -141,6 +141,20 @@ fn use_file(nodes: &mut Few, head: &File, from: u64, to: u64) {
     let _ = splice(&mut owner, &mut changed.body, from.min(to)..to, "new\n");
     let mut owner = Owner { sink: nodes, object: OBJECT, next_index: &mut changed.next_index };
     let _ = append(&mut owner, &mut changed.body, "more");
+    use_readings(nodes, head, from);
+}
+
+/// Any text may stand where the readings of a store are.
+fn use_readings(nodes: &mut Few, head: &File, from: u64) {
+    let _ = Readings::load(nodes, OBJECT, &head.body);
+    let _ = readings::day_of(nodes, OBJECT, &head.body, from);
+    let list = [from, from + 7, from + 300].map(|file| Reading { file, day: 20_000 });
+    let mut changed = head.clone();
+    for how in [Change::Note, Change::Remove] {
+        let File { next_index, body, .. } = &mut changed;
+        let mut owner = Owner { sink: nodes, object: OBJECT, next_index };
+        let _ = readings::change(&mut owner, body, &list, 2, how);
+    }
 }
 
 fn use_folder(nodes: &mut Few, head: &Folder, from: u64) {
@@ -188,25 +202,6 @@ fn use_history(nodes: &mut Few, head: &History, from: u64) {
     let _ = changed.remove_first(nodes, OBJECT, usize::try_from(from).unwrap());
 }
 
-fn use_ledger(nodes: &mut Few, head: &Ledger, from: u64) {
-    let mut last = None;
-    let visited: Result<(), RecordError> =
-        head.body.visit(nodes, OBJECT, 0, &mut |_, leaf: &Readings| {
-            last = leaf.0.last().copied().or(last);
-            Ok(true)
-        });
-    drop(visited);
-    let _ = head.day_of(nodes, OBJECT, from);
-    let mut changed = head.clone();
-    let readings = [from, from + 7, from + 300].map(|file| Reading { file, day: 20_000 });
-    let _ = changed.note(nodes, OBJECT, &readings, 2);
-    let _ = changed.remove(nodes, OBJECT, &readings[..2], 2);
-    if let Some(last) = last {
-        let _ = changed.remove(nodes, OBJECT, &[last], 2);
-    }
-    let _ = changed.cut(nodes, OBJECT, 2);
-}
-
 /// The nodes of a forged tree.
 ///
 /// A forged tree can be of any width, so nodes are missing after a number of loads. This target does not test
@@ -247,7 +242,7 @@ fn sealer() -> Sealer {
 }
 
 const LOADS: usize = 300;
-pub(crate) const KINDS: [Kind; 13] = [
+pub(crate) const KINDS: [Kind; 10] = [
     Kind::File,
     Kind::FileInner,
     Kind::Chunk,
@@ -258,7 +253,4 @@ pub(crate) const KINDS: [Kind; 13] = [
     Kind::History,
     Kind::HistoryInner,
     Kind::HistoryLeaf,
-    Kind::Ledger,
-    Kind::LedgerInner,
-    Kind::LedgerLeaf,
 ];

@@ -27,12 +27,12 @@ impl<P: FnMut(u64)> Check<'_, P> {
 
     /// Reads the ledger of readings. Damage here leaves the files as they are.
     pub(super) fn ledger(&mut self, root: &Root) -> Result<(), StoreError> {
-        if root.ledger.is_none() {
+        if root.readings.is_none() {
             return Ok(());
         }
         let names = [Name::new(READINGS)];
-        let id = RecordId::ledger(root.ledger.id);
-        let Some((depth, node)) = self.load(&names, Depth::TOP, id, &root.ledger.tag)? else {
+        let id = RecordId::file(root.readings.id, 0);
+        let Some((depth, node)) = self.load(&names, Depth::TOP, id, &root.readings.tag)? else {
             return Ok(());
         };
         self.below(&names, depth, id, node)

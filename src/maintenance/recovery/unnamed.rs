@@ -9,7 +9,7 @@ use crate::maintenance::bare_records::Version;
 use crate::session::{StoreError, now};
 use inmost_format::crypto::rng;
 use inmost_format::record::node::{Entry, FileInfo, Name, Totals, What};
-use inmost_format::record::{Kind, ObjectId, Tag};
+use inmost_format::record::{Kind, Node, ObjectId, Tag};
 
 impl<T: Target> Recovery<'_, T> {
     /// Recovers what no list names into a folder of its own, beside the entries of the root folder. Returns its entry.
@@ -91,7 +91,10 @@ impl<T: Target> Recovery<'_, T> {
             }
             match id.kind {
                 Kind::Folder | Kind::FolderLeaf => drop(folders.insert(id.object)),
-                Kind::File => drop(files.insert(id.object)),
+                // A partial text is no file of the tree: it was never finished, or is the ledger of readings.
+                Kind::File if matches!(&node, Node::File(head) if !head.is_partial) => {
+                    files.insert(id.object);
+                }
                 _ => {}
             }
         }

@@ -1,14 +1,17 @@
 //! The ledger of readings: when each file was last read, as far as the store records it.
 //!
-//! A reading waits in memory and is written along with the next commit, so reading alone never writes. A ledger that cannot be
-//! read is left and a new one begins; then every file counts as used now, because nothing else is known. So does every file
-//! when the clock has jumped.
+//! It is one file that no folder names: the root leads to it. A reading waits in memory and is written along with the next
+//! commit, so reading alone never writes. A ledger that cannot be read is left and a new one begins; then every file counts as
+//! used now, because nothing else is known. So does every file when the clock has jumped.
+
+use std::sync::Arc;
 
 use inmost_format::crypto::rng;
-use inmost_format::record::ledger::{Ledger, Reading, Readings};
-use inmost_format::record::node::{Child, FileInfo, Root};
+use inmost_format::record::node::{Child, Entry, File, FileInfo, Name, Root, What};
+use inmost_format::record::readings::{self, Change, Reading, Readings};
+use inmost_format::record::tree::{Body, Owner};
 use inmost_format::record::{
-    Flaw, Kind, NodeSink, NodeSource, ObjectId, RecordError, RecordId, load_ledger,
+    NodeSink, NodeSource, ObjectId, RecordError, RecordId, load_file, rope,
 };
 use inmost_storage::limits::BATCH_RECORDS;
 
@@ -46,7 +49,7 @@ impl Txn<'_> {
     /// Records that files are used now, though the time of their last change does not say so. `files` are in order. Takes a
     /// bounded number of records, and returns how many of the files are done.
     pub(crate) fn record_use(&mut self, files: &[u64]) -> Result<usize, RecordError> {
-        self.record_readings(files, LEAVES_OF_CALL)
+        self.record_readings(files, PLACES_OF_CALL)
     }
 
     fn record_readings(&mut self, files: &[u64], most: usize) -> Result<usize, RecordError> {
@@ -57,30 +60,37 @@ impl Txn<'_> {
         let day = now().max(root.last_used) / DAY;
         let readings: Vec<Reading> =
             files.iter().map(|file| Reading { file: *file, day }).collect();
-        match self.note(root.ledger, &readings, most) {
-            Err(RecordError::Damaged { .. }) if !root.ledger.is_none() => {
+        match self.change_ledger(root.readings, &readings, most, Change::Note) {
+            Err(RecordError::Damaged { .. }) if !root.readings.is_none() => {
                 self.begin_ledger_anew()?;
-                self.note(Child::NONE, &readings, most)
+                self.change_ledger(Child::NONE, &readings, most, Change::Note)
             }
             done => done,
         }
     }
 
-    fn note(
+    /// Changes readings in a ledger, or in a new one. Returns how many are done.
+    fn change_ledger(
         &mut self,
         child: Child,
         readings: &[Reading],
         most: usize,
+        change: Change,
     ) -> Result<usize, RecordError> {
-        let (object, mut ledger) = if child.is_none() {
-            let object = ObjectId(rng::array().map_err(|_| RecordError::Randomness)?);
-            (object, Ledger::empty())
+        let (object, mut file) = if child.is_none() {
+            (new_object()?, empty_ledger())
         } else {
-            (child.id, Ledger::clone(&*load_ledger(self, child.id, &child.tag)?))
+            (child.id, File::clone(&*load_ledger(self, &child)?))
         };
-        let taken = ledger.note(self, object, readings, most)?;
+        let mut owner = Owner { sink: self, object, next_index: &mut file.next_index };
+        let taken = readings::change(&mut owner, &mut file.body, readings, most, change)?;
         if taken.changed {
-            self.set_ledger(object, ledger)?;
+            let mut root = self.root()?;
+            if root.readings.id != object {
+                root.readings = Child { id: object, ..Child::NONE };
+            }
+            self.put(RecordId::ROOT, root.into());
+            self.put(RecordId::file(object, HEAD), file.into());
         }
         Ok(taken.readings)
     }
@@ -88,25 +98,21 @@ impl Txn<'_> {
     /// Removes readings, as far as they are still the last ones of their files. `readings` are in order. Takes a bounded number
     /// of records, and returns how many are done.
     pub(crate) fn drop_readings(&mut self, readings: &[Reading]) -> Result<usize, RecordError> {
-        let child = self.root()?.ledger;
+        let child = self.root()?.readings;
         if child.is_none() {
             return Ok(readings.len());
         }
-        let mut ledger = Ledger::clone(&*load_ledger(self, child.id, &child.tag)?);
-        let taken = ledger.remove(self, child.id, readings, LEAVES_OF_CALL)?;
-        if taken.changed {
-            self.set_ledger(child.id, ledger)?;
-        }
-        Ok(taken.readings)
+        self.change_ledger(child, readings, PLACES_OF_CALL, Change::Remove)
     }
 
     /// The day of the last reading of a file, as the ledger has it; `None` if the ledger does not name the file.
     pub(crate) fn day_of_reading(&self, file: u64) -> Result<Option<u64>, RecordError> {
-        let child = self.root()?.ledger;
+        let child = self.root()?.readings;
         if child.is_none() {
             return Ok(None);
         }
-        load_ledger(self, child.id, &child.tag)?.day_of(self, child.id, file)
+        let ledger = load_ledger(self, &child)?;
+        readings::day_of(self, child.id, &ledger.body, file)
     }
 
     /// Whether a reading of this file waits to be written.
@@ -117,9 +123,9 @@ impl Txn<'_> {
     /// Leaves the ledger, and makes every file count as used now.
     pub(crate) fn begin_ledger_anew(&mut self) -> Result<(), RecordError> {
         let mut root = self.root()?;
-        if !root.ledger.is_none() {
-            self.abandon(root.ledger.id);
-            root.ledger = Child::NONE;
+        if !root.readings.is_none() {
+            self.abandon(root.readings.id);
+            root.readings = Child::NONE;
         }
         use_everything(&mut root);
         self.put(RecordId::ROOT, root.into());
@@ -144,17 +150,21 @@ impl Txn<'_> {
         Ok(())
     }
 
-    /// Sets whether readings are recorded. With recording off, a step of removing the ledger comes first. Returns whether
-    /// all steps are made.
+    fn remove_ledger(&mut self, child: &Child) -> Result<(), RecordError> {
+        let bytes = load_ledger(self, child)?.body.count().bytes;
+        let what = What::File(FileInfo { bytes, ..FileInfo::of_times(0, 0) });
+        reap::remove(self, Entry::new(Name::new(""), child.id, child.tag, what))
+    }
+
+    /// Sets whether readings are recorded. With recording off, the ledger is removed like a deleted file.
     pub(crate) fn set_expiry_settings(
         &mut self,
         settings: ExpirySettings,
-    ) -> Result<bool, RecordError> {
-        let child = self.root()?.ledger;
+    ) -> Result<(), RecordError> {
+        let child = self.root()?.readings;
         if !settings.is_recording() && !child.is_none() {
-            match self.cut_ledger(child) {
-                Ok(false) => return Ok(false),
-                Ok(true) => {}
+            match self.remove_ledger(&child) {
+                Ok(()) => {}
                 // What cannot be read stays behind until a rewrite.
                 Err(RecordError::Damaged { .. }) => self.abandon(child.id),
                 Err(error) => return Err(error),
@@ -165,30 +175,6 @@ impl Txn<'_> {
             settings.set(&mut root);
             self.put(RecordId::ROOT, root.into());
         }
-        Ok(true)
-    }
-
-    /// Removes some records of a ledger. Returns whether nothing is left of it.
-    fn cut_ledger(&mut self, child: Child) -> Result<bool, RecordError> {
-        let mut ledger = Ledger::clone(&*load_ledger(self, child.id, &child.tag)?);
-        // A crash between two steps leaves a part, by which files would seem to be unused.
-        self.restart_expiry()?;
-        ledger.cut(self, child.id, LEAVES_CUT)?;
-        if ledger.body.count() == 0 {
-            self.remove(RecordId::ledger(child.id));
-            return Ok(true);
-        }
-        self.set_ledger(child.id, ledger)?;
-        Ok(false)
-    }
-
-    fn set_ledger(&mut self, object: ObjectId, ledger: Ledger) -> Result<(), RecordError> {
-        let mut root = self.root()?;
-        if root.ledger.id != object {
-            root.ledger = Child { id: object, ..Child::NONE };
-        }
-        self.put(RecordId::ROOT, root.into());
-        self.put(RecordId::ledger(object), ledger.into());
         Ok(())
     }
 }
@@ -205,7 +191,7 @@ pub(crate) fn record_into(open: &Open, group: &mut Overlay) -> Result<Vec<u64>, 
     follow_clock(&mut root);
     txn.put(RecordId::ROOT, root.clone().into());
     if !files.is_empty() {
-        match txn.record_readings(&files, LEAVES_OF_COMMIT) {
+        match txn.record_readings(&files, PLACES_OF_COMMIT) {
             Ok(done) => files.truncate(done),
             // Damage to the ledger must not block a valid commit.
             Err(error) if error.is_unreadable() => files.clear(),
@@ -268,6 +254,14 @@ pub(crate) fn last_use(root: &Root, info: &FileInfo, day: Option<u64>) -> u64 {
     root.reads_since.max(read.unwrap_or_default()).max(changed.unwrap_or_default())
 }
 
+/// The file of a ledger.
+pub(crate) fn load_ledger(
+    source: &impl NodeSource,
+    child: &Child,
+) -> Result<Arc<File>, RecordError> {
+    load_file(source, RecordId::file(child.id, HEAD), &child.tag)
+}
+
 /// The readings of a ledger, in the order of their files.
 ///
 /// # Errors
@@ -275,20 +269,31 @@ pub(crate) fn last_use(root: &Root, info: &FileInfo, day: Option<u64>) -> u64 {
 pub(crate) fn readings(
     source: &impl NodeSource,
     child: &Child,
-) -> Result<Vec<Reading>, RecordError> {
-    let mut readings = Vec::new();
+) -> Result<Readings, RecordError> {
     if child.is_none() {
-        return Ok(readings);
+        return Ok(Readings::default());
     }
-    let ledger = load_ledger(source, child.id, &child.tag)?;
-    ledger.body.visit::<RecordError>(source, child.id, 0, &mut |_, leaf: &Readings| {
-        readings.extend(leaf.0.iter().copied());
-        Ok(true)
-    })?;
-    if !readings.is_sorted_by(|left, right| left.file < right.file) {
-        return Err(RecordError::Damaged { kind: Kind::LedgerLeaf, flaw: Flaw::Malformed });
-    }
-    Ok(readings)
+    Readings::load(source, child.id, &load_ledger(source, child)?.body)
+}
+
+/// A ledger of these readings in new records. Returns the name of its head, and the head.
+pub(crate) fn new_ledger(
+    sink: &mut impl NodeSink,
+    readings: &Readings,
+) -> Result<(RecordId, File), RecordError> {
+    let (object, mut file) = (new_object()?, empty_ledger());
+    let mut owner = Owner { sink, object, next_index: &mut file.next_index };
+    rope::splice(&mut owner, &mut file.body, 0..0, &readings.to_text())?;
+    Ok((RecordId::file(object, HEAD), file))
+}
+
+fn new_object() -> Result<ObjectId, RecordError> {
+    Ok(ObjectId(rng::array().map_err(|_| RecordError::Randomness)?))
+}
+
+/// A file without readings. It is partial, so that no recovery takes it for a file of the tree.
+fn empty_ledger() -> File {
+    File { next_index: 0, is_partial: true, body: Body::empty() }
 }
 
 /// The longest time between two commits that is taken for real.
@@ -296,9 +301,9 @@ const LONGEST_GAP: u64 = 30 * DAY;
 /// Files whose readings wait at most; further ones are not recorded. A process that reads so many files before it changes one
 /// reads everything.
 const MOST_WAITING: usize = 1 << 16;
-/// Leaves of the ledger that readings change in one commit: with what leads to them, at most 9 records.
-const LEAVES_OF_COMMIT: usize = 2;
-/// Leaves that a call of its own changes.
-const LEAVES_OF_CALL: usize = 4;
-/// Leaves that one step of removing a ledger removes.
-const LEAVES_CUT: usize = 12;
+/// Places of the ledger that readings change in one commit: with what leads to them, at most 12 records.
+const PLACES_OF_COMMIT: usize = 2;
+/// Places that a call of its own changes.
+const PLACES_OF_CALL: usize = 4;
+/// The index of the head: that of a file which keeps no versions.
+const HEAD: u64 = 0;

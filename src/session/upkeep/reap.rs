@@ -4,12 +4,12 @@
 //! commits remove some twenty of its records each. The leftovers of an interrupted long write are reaped in the same
 //! way.
 
-use crate::limits::FILE_INLINE_AGAIN;
 use crate::session::clock::now;
 use crate::session::open::Open;
 use crate::session::transaction::Txn;
 use crate::session::transaction::author::Author;
 use crate::session::transaction::overlay::Overlay;
+use inmost_format::limits::FILE_INLINE_AGAIN;
 use inmost_format::record::node::{Entries, Entry, File, Folder, Name, Text, What, Writer};
 use inmost_format::record::tree::{Body, Owner};
 use inmost_format::record::{

@@ -1,8 +1,8 @@
 //! Which files expire: walks the tree with the readings at hand. Changes nothing.
 
 use inmost_format::record::RecordError;
-use inmost_format::record::ledger::Reading;
 use inmost_format::record::node::{FileInfo, Root, What};
+use inmost_format::record::readings::{Reading, Readings};
 
 use super::report::ExpiryHindrance;
 use crate::session::ledger::{is_clock_plausible, last_use, readings};
@@ -72,7 +72,7 @@ struct Walk {
     root: Root,
     /// The files that were used after this time stay.
     before: u64,
-    readings: Vec<Reading>,
+    readings: Readings,
     /// For each reading, whether its file is there.
     seen: Vec<bool>,
     /// Whether another call changed the store between two pages. A folder that it moved may be on none of them.
@@ -91,7 +91,7 @@ impl Walk {
         if !is_clock_plausible(&root, unused_for) {
             return Ok(Err(ExpiryHindrance::ClockInDoubt));
         }
-        let readings = match readings(open, &root.ledger) {
+        let readings = match readings(open, &root.readings) {
             Ok(readings) => readings,
             Err(RecordError::Damaged { .. }) => return Ok(Err(ExpiryHindrance::LedgerDamaged)),
             Err(error) => return Err(error.into()),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::model::{Call, dump, make_commits, parse, put, text};
-use crate::limits::CHUNK_BYTES;
+use inmost_format::limits::CHUNK_BYTES;
 use crate::session::tests::store::TestStore;
 use crate::session::{HistorySettings, Session, StoreError};
 use crate::vfs::edit;

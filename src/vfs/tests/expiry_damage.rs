@@ -52,8 +52,10 @@ fn damage_to_the_ledger_stops_no_call_and_lets_nothing_expire() {
     let expired = session.expiry().expire(of_days(50), true, |_| {}).unwrap();
     assert_eq!((expired.count(), expired.unlisted), (400, 0));
     drop(session);
-    for kind in [Kind::Ledger, Kind::LedgerInner, Kind::LedgerLeaf] {
-        let records = filled.records_of(kind);
+    let ledger = filled.root().readings.id;
+    for kind in [Kind::File, Kind::FileInner, Kind::Chunk] {
+        let mut records = filled.records_of(kind);
+        records.retain(|id| id.object == ledger);
         let at = filled.address(records[records.len() / 2]);
         for (number, damage) in FLIPS.iter().enumerate() {
             let context = format!("{kind:?}, {number}");
@@ -65,7 +67,7 @@ fn damage_to_the_ledger_stops_no_call_and_lets_nothing_expire() {
             let session = store.unlock().unwrap();
             assert_eq!(dump(&session.without_recording()).unwrap(), files, "{context}");
             let status = session.expiry().status().unwrap();
-            assert_eq!(status.is_damaged, kind == Kind::Ledger, "{context}");
+            assert_eq!(status.is_damaged, kind == Kind::File, "{context}");
             let report = session.check().unwrap();
             assert!(!report.is_clean(), "{context}");
             assert_eq!(report.problems[0].names, ["(readings)"]);
@@ -110,7 +112,7 @@ fn a_repair_keeps_a_whole_ledger_and_leaves_a_damaged_one_out() {
         fill(&session, 900);
         set_day(20);
         session.files().write("/memories/clock", "text\n").unwrap();
-        let tag = session.read(|open| Ok::<_, StoreError>(open.root().ledger.tag)).unwrap();
+        let tag = session.read(|open| Ok::<_, StoreError>(open.root().readings.tag)).unwrap();
         session.lock();
         if damaged {
             assert!(super::forgotten::flip(&path, &tag.0) > 0);

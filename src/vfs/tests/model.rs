@@ -10,10 +10,10 @@ use crate::vfs::error::FileError;
 use crate::vfs::folder::{self, ResolvedPath, Target};
 use crate::vfs::path::MemoryPath;
 use crate::vfs::{EntryKind, VersionInfo, VersionQuery};
-use crate::vfs::{change, edit, rope};
+use crate::vfs::{change, edit};
 use inmost_format::record::history::Operation;
 use inmost_format::record::tree::Owner;
-use inmost_format::record::{NodeSink, RecordId, Tag};
+use inmost_format::record::{NodeSink, RecordId, Tag, rope};
 
 /// The text of every file by its path.
 pub(crate) type Model = BTreeMap<String, String>;

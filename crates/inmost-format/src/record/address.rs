@@ -31,12 +31,6 @@ pub enum Kind {
     HistoryInner,
     /// Entries of a history.
     HistoryLeaf,
-    /// The head of a ledger of readings.
-    Ledger,
-    /// An inner node of a ledger.
-    LedgerInner,
-    /// Readings of a ledger.
-    LedgerLeaf,
 }
 
 impl Kind {
@@ -53,9 +47,6 @@ impl Kind {
             Self::History => 8,
             Self::HistoryInner => 9,
             Self::HistoryLeaf => 10,
-            Self::Ledger => 11,
-            Self::LedgerInner => 12,
-            Self::LedgerLeaf => 13,
         }
     }
 
@@ -72,9 +63,6 @@ impl Kind {
             Self::History,
             Self::HistoryInner,
             Self::HistoryLeaf,
-            Self::Ledger,
-            Self::LedgerInner,
-            Self::LedgerLeaf,
         ]
         .into_iter()
         .find(|kind| kind.code() == code)
@@ -89,7 +77,6 @@ impl Kind {
             Self::File => "a file",
             Self::FileInner | Self::Chunk => "a part of a long file",
             Self::History | Self::HistoryInner | Self::HistoryLeaf => "the history",
-            Self::Ledger | Self::LedgerInner | Self::LedgerLeaf => "the ledger of readings",
         }
     }
 }
@@ -112,7 +99,7 @@ pub struct RecordId {
     pub kind: Kind,
     /// The folder or file it belongs to.
     pub object: ObjectId,
-    /// 0 for the head of a folder, history or ledger. The head of a file and all other nodes have the numbers of their object, which
+    /// 0 for the head of a folder or history. The head of a file and all other nodes have the numbers of their object, which
     /// count upwards. No number is reused in one generation, but by the head of a file that keeps no versions.
     pub index: u64,
 }
@@ -148,10 +135,5 @@ impl RecordId {
     /// The head of a history.
     pub fn history(object: ObjectId) -> Self {
         Self { kind: Kind::History, object, index: 0 }
-    }
-
-    /// The head of a ledger.
-    pub fn ledger(object: ObjectId) -> Self {
-        Self { kind: Kind::Ledger, object, index: 0 }
     }
 }

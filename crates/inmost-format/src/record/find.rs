@@ -79,16 +79,14 @@ impl Sealer {
 fn is_possible(id: RecordId) -> bool {
     match id.kind {
         Kind::Root => id == RecordId::ROOT,
-        Kind::Folder | Kind::History | Kind::Ledger => id.index == 0,
+        Kind::Folder | Kind::History => id.index == 0,
         Kind::File => true,
         Kind::FolderInner
         | Kind::FolderLeaf
         | Kind::FileInner
         | Kind::Chunk
         | Kind::HistoryInner
-        | Kind::HistoryLeaf
-        | Kind::LedgerInner
-        | Kind::LedgerLeaf => id.index > 0,
+        | Kind::HistoryLeaf => id.index > 0,
     }
 }
 

@@ -7,17 +7,17 @@ use blake2::{Blake2b, Digest};
 
 use super::format_page::Page;
 use super::history::{Before, Channel, Operation, Retired};
-use super::ledger::{Reading, Readings};
 use super::node::{Root, Text, Trail, What};
+use super::readings::{self, Reading, Readings};
 use super::{Kind, Node, NodeSource, ObjectId, RecordError, RecordId, Sealed, Sealer, Tag};
-use super::{codec, load_file, load_folder, load_history, load_ledger, read_text};
+use super::{codec, load_file, load_folder, load_history, read_text};
 use crate::crypto::aead::Nonce;
 use crate::crypto::fixed_width::FixedWidth;
 use crate::crypto::keys::DataKey;
 use crate::crypto::record_keys::RecordKeys;
 
 /// The records in the order of the page, which is that of their nonces.
-const RECORDS: [(&str, Kind, u8, u64); 19] = [
+const RECORDS: [(&str, Kind, u8, u64); 17] = [
     ("chunk", Kind::Chunk, 0x33, 1),
     ("file inner", Kind::FileInner, 0x33, 2),
     ("long file", Kind::File, 0x33, 4),
@@ -33,9 +33,7 @@ const RECORDS: [(&str, Kind, u8, u64); 19] = [
     ("history leaf", Kind::HistoryLeaf, 0x66, 1),
     ("history inner", Kind::HistoryInner, 0x66, 2),
     ("history", Kind::History, 0x66, 0),
-    ("ledger leaf", Kind::LedgerLeaf, 0x88, 1),
-    ("ledger inner", Kind::LedgerInner, 0x88, 2),
-    ("ledger", Kind::Ledger, 0x88, 0),
+    ("readings", Kind::File, 0x88, 0),
     ("root", Kind::Root, 0, 0),
 ];
 
@@ -228,24 +226,20 @@ fn the_history_of_the_page_holds_what_the_page_says() {
 }
 
 #[test]
-fn the_ledger_of_the_page_holds_what_the_page_says() {
+fn the_readings_of_the_page_holds_what_the_page_says() {
     const DAY: u64 = 24 * 3_600_000;
     let example = Example::new();
     let root = example.root();
     let (first, last) = (1_700_000_000_123, 1_700_000_600_000);
     assert_eq!((root.reads_since, root.last_used, root.last_expiry), (first, last, first));
     assert_eq!(root.unused_for, 90 * DAY);
-    let child = root.ledger;
-    let ledger = load_ledger(&example, child.id, &child.tag).unwrap();
-    let mut readings = Vec::new();
-    ledger
-        .body
-        .visit::<RecordError>(&example, child.id, 0, &mut |_, leaf: &Readings| {
-            readings.extend(leaf.0.iter().copied());
-            Ok(true)
-        })
-        .unwrap();
+    let child = root.readings;
+    let file = load_file(&example, RecordId::file(child.id, 0), &child.tag).unwrap();
+    assert!(file.is_partial);
+    let readings = Readings::load(&example, child.id, &file.body).unwrap();
     let day = first / DAY;
-    assert_eq!(readings, [Reading { file: 128, day }, Reading { file: 256, day: last / DAY }]);
-    assert_eq!(ledger.day_of(&example, child.id, 256).unwrap(), Some(19_675));
+    assert_eq!(*readings, [Reading { file: 128, day }, Reading { file: 256, day: last / DAY }]);
+    let found = readings::day_of(&example, child.id, &file.body, 256).unwrap();
+    assert_eq!(found, Some(19_675));
+    assert_eq!(example.text(RecordId::file(child.id, 0), &child.tag), *readings.to_text());
 }

@@ -8,15 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use super::address::{Kind, ObjectId, RecordId};
 use super::codec::{self, CodecError};
-pub use super::file::File;
+pub use super::file::{File, Text, TextCount};
 use super::folder::FOLDER_BYTES;
 pub use super::folder::{Entries, Entry, EntryRange, FileInfo, Folder, Name, Totals, What, Writer};
 use super::header_id::HeaderId;
 use super::history::{Extension, History, VersionRange, Versions};
-use super::ledger::{Ledger, ReadingRange, Readings};
 use super::sealed::Tag;
 use super::size_class::BODY_BYTES;
-pub use super::text::{Text, TextCount};
 pub use super::trail::Trail;
 use super::tree::{Body, Inner, Leaf};
 
@@ -43,12 +41,6 @@ pub enum Node {
     HistoryInner(Arc<Inner<VersionRange>>),
     /// Leaf of a history.
     HistoryLeaf(Arc<Versions>),
-    /// See [`Ledger`].
-    Ledger(Arc<Ledger>),
-    /// Inner node of a ledger.
-    LedgerInner(Arc<Inner<ReadingRange>>),
-    /// Leaf of a ledger.
-    LedgerLeaf(Arc<Readings>),
 }
 
 /// The record that leads to all others; its plaintext always has 512 bytes.
@@ -79,8 +71,8 @@ pub struct Root {
     /// The most bytes of earlier texts to keep.
     #[serde(with = "codec::fixed")]
     pub room: u64,
-    /// The ledger of readings; [`Child::NONE`] in a store without one.
-    pub ledger: Child,
+    /// The file of readings; [`Child::NONE`] in a store without one.
+    pub readings: Child,
     /// When readings began to be recorded, in milliseconds since 1970: no file counts as unused for longer. 0 if readings
     /// are not recorded.
     #[serde(with = "codec::fixed")]
@@ -112,7 +104,7 @@ impl Root {
             history: Child::NONE,
             keep: 0,
             room: 0,
-            ledger: Child::NONE,
+            readings: Child::NONE,
             reads_since: 0,
             last_used: 0,
             unused_for: 0,
@@ -159,12 +151,6 @@ impl From<History> for Node {
     }
 }
 
-impl From<Ledger> for Node {
-    fn from(ledger: Ledger) -> Self {
-        Self::Ledger(Arc::new(ledger))
-    }
-}
-
 impl From<File> for Node {
     fn from(file: File) -> Self {
         Self::File(Arc::new(file))
@@ -186,9 +172,6 @@ impl Node {
             Self::History(_) => Kind::History,
             Self::HistoryInner(_) => Kind::HistoryInner,
             Self::HistoryLeaf(_) => Kind::HistoryLeaf,
-            Self::Ledger(_) => Kind::Ledger,
-            Self::LedgerInner(_) => Kind::LedgerInner,
-            Self::LedgerLeaf(_) => Kind::LedgerLeaf,
         }
     }
 
@@ -205,9 +188,6 @@ impl Node {
             Self::History(body) => codec::encoded_len(&**body),
             Self::HistoryInner(body) => codec::encoded_len(&**body),
             Self::HistoryLeaf(body) => codec::encoded_len(&**body),
-            Self::Ledger(body) => codec::encoded_len(&**body),
-            Self::LedgerInner(body) => codec::encoded_len(&**body),
-            Self::LedgerLeaf(body) => codec::encoded_len(&**body),
         }
     }
 
@@ -232,9 +212,6 @@ impl Node {
             Self::History(body) => codec::encode(&**body, buffer),
             Self::HistoryInner(body) => codec::encode(&**body, buffer),
             Self::HistoryLeaf(body) => codec::encode(&**body, buffer),
-            Self::Ledger(body) => codec::encode(&**body, buffer),
-            Self::LedgerInner(body) => codec::encode(&**body, buffer),
-            Self::LedgerLeaf(body) => codec::encode(&**body, buffer),
         }
     }
 
@@ -251,9 +228,6 @@ impl Node {
             Kind::History => Self::History(Arc::new(codec::decode(body)?)),
             Kind::HistoryInner => Self::HistoryInner(Arc::new(codec::decode(body)?)),
             Kind::HistoryLeaf => Self::HistoryLeaf(Arc::new(codec::decode(body)?)),
-            Kind::Ledger => Self::Ledger(Arc::new(codec::decode(body)?)),
-            Kind::LedgerInner => Self::LedgerInner(Arc::new(codec::decode(body)?)),
-            Kind::LedgerLeaf => Self::LedgerLeaf(Arc::new(codec::decode(body)?)),
         })
     }
 
@@ -302,13 +276,7 @@ impl Node {
                 }
             }
             Self::HistoryInner(inner) => each::<Versions>(object, inner, visit),
-            Self::Ledger(ledger) => {
-                if let Body::Tree(inner) = &ledger.body {
-                    each::<Readings>(object, inner, visit);
-                }
-            }
-            Self::LedgerInner(inner) => each::<Readings>(object, inner, visit),
-            Self::Root(_) | Self::Chunk(_) | Self::HistoryLeaf(_) | Self::LedgerLeaf(_) => {}
+            Self::Root(_) | Self::Chunk(_) | Self::HistoryLeaf(_) => {}
         }
     }
 
@@ -335,10 +303,10 @@ impl Node {
                 if !root.history.is_none() {
                     visit(RecordId::history(root.history.id), &mut root.history.tag)?;
                 }
-                if root.ledger.is_none() {
+                if root.readings.is_none() {
                     return Ok(());
                 }
-                visit(RecordId::ledger(root.ledger.id), &mut root.ledger.tag)
+                visit(RecordId::file(root.readings.id, 0), &mut root.readings.tag)
             }
             Self::Folder(folder) => match &mut Arc::make_mut(folder).body {
                 Body::Inline(entries) => entries.children_mut(visit),
@@ -353,7 +321,7 @@ impl Node {
                 Body::Tree(inner) => inner.children_mut::<Text, E>(object, visit),
             },
             Self::FileInner(inner) => Arc::make_mut(inner).children_mut::<Text, E>(object, visit),
-            Self::Chunk(_) | Self::LedgerLeaf(_) => Ok(()),
+            Self::Chunk(_) => Ok(()),
             Self::History(history) => {
                 let history = Arc::make_mut(history);
                 match &mut history.body {
@@ -366,13 +334,6 @@ impl Node {
                 Arc::make_mut(inner).children_mut::<Versions, E>(object, visit)
             }
             Self::HistoryLeaf(versions) => Arc::make_mut(versions).children_mut(visit),
-            Self::Ledger(ledger) => match &mut Arc::make_mut(ledger).body {
-                Body::Inline(_) => Ok(()),
-                Body::Tree(inner) => inner.children_mut::<Readings, E>(object, visit),
-            },
-            Self::LedgerInner(inner) => {
-                Arc::make_mut(inner).children_mut::<Readings, E>(object, visit)
-            }
         }
     }
 }

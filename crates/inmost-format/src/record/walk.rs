@@ -65,12 +65,10 @@ impl Depth {
             Node::Folder(folder) => head(Kind::Folder, self.folders + 1, folder.body.level()),
             Node::File(file) => head(Kind::File, self.folders, file.body.level()),
             Node::History(history) => head(Kind::History, self.folders, history.body.level()),
-            Node::Ledger(ledger) => head(Kind::Ledger, self.folders, ledger.body.level()),
-            Node::LedgerInner(node) => inner(Kind::LedgerInner, node.level()),
             Node::FolderInner(node) => inner(Kind::FolderInner, node.level()),
             Node::HistoryInner(node) => inner(Kind::HistoryInner, node.level()),
             Node::FileInner(node) => inner(Kind::FileInner, node.level()),
-            Node::FolderLeaf(_) | Node::Chunk(_) | Node::HistoryLeaf(_) | Node::LedgerLeaf(_) => {
+            Node::FolderLeaf(_) | Node::Chunk(_) | Node::HistoryLeaf(_) => {
                 Ok(Self { level: 0, ..self })
             }
         }

@@ -1,8 +1,7 @@
 //! Compares the rope with a plain string.
 
 use super::*;
-use crate::vfs::text::{count_lines, count_newlines};
-use inmost_format::record::plain::{OBJECT, Plain, Random};
+use crate::record::plain::{OBJECT, Plain, Random};
 
 struct Rope {
     nodes: Plain,
@@ -45,7 +44,7 @@ impl Rope {
     fn check(&self) {
         assert_eq!(self.body.count(), TextCount::of(&self.model));
         assert!(read_text(&self.nodes, OBJECT, &self.body).unwrap().as_str() == self.model);
-        assert_eq!(lines(&self.nodes, OBJECT, &self.body).unwrap(), count_lines(&self.model));
+        assert_eq!(lines(&self.nodes, OBJECT, &self.body).unwrap(), u64::try_from(self.model.split_terminator('\n').count()).unwrap());
         let closed = is_closed(&self.nodes, OBJECT, &self.body).unwrap();
         assert_eq!(closed, self.model.ends_with('\n'));
         match self.body {
@@ -172,7 +171,7 @@ fn lines_start_where_they_start_in_a_plain_string() {
     for characters in [0, 1, 100, 40_000] {
         let mut rope = Rope::new();
         rope.splice(0..0, &text(&mut random, characters));
-        let newlines = count_newlines(&rope.model);
+        let newlines = TextCount::of(&rope.model).newlines;
         let starts = rope.model.match_indices('\n').map(|(at, _)| at + 1);
         for (line, start) in (1..).zip(std::iter::once(0).chain(starts)) {
             if line < 50 || line % 97 == 0 || line > newlines {

@@ -5,15 +5,14 @@
 
 use std::ops::Range;
 
+use super::node::{Text, TextCount};
+use super::tree::{Body, Owner, by_position};
+use super::{Flaw, Kind, NodeSink, NodeSource, ObjectId, RecordError, read_text};
 use crate::limits::{CHUNK_BYTES, CHUNK_BYTES_MIN, FILE_INLINE, FILE_INLINE_AGAIN};
-use crate::vfs::text;
-use inmost_format::record::node::{Text, TextCount};
-use inmost_format::record::tree::{Body, Owner, by_position};
-use inmost_format::record::{Flaw, Kind, NodeSink, NodeSource, ObjectId, RecordError, read_text};
-use inmost_format::secret::join;
+use crate::secret::join;
 
 /// Replaces the bytes of `range` by `text`. Both ends must be character boundaries within the file.
-pub(crate) fn splice(
+pub fn splice(
     owner: &mut Owner<'_, impl NodeSink>,
     body: &mut Body<Text>,
     range: Range<u64>,
@@ -67,7 +66,7 @@ fn whole(owner: &mut Owner<'_, impl NodeSink>, text: &str) -> Result<Body<Text>,
 }
 
 /// Appends a long text in full chunks, for writing a file in steps.
-pub(crate) fn append(
+pub fn append(
     owner: &mut Owner<'_, impl NodeSink>,
     body: &mut Body<Text>,
     text: &str,
@@ -84,7 +83,7 @@ pub(crate) fn append(
 }
 
 /// The offset at which a line begins, counted from 1. For a line past the last, the end of the file.
-pub(crate) fn line_start(
+pub fn line_start(
     source: &impl NodeSource,
     object: ObjectId,
     body: &Body<Text>,
@@ -111,7 +110,7 @@ pub(crate) fn line_start(
 }
 
 /// Whether the text ends in `\n`. An empty text does not.
-pub(crate) fn is_closed(
+pub fn is_closed(
     source: &impl NodeSource,
     object: ObjectId,
     body: &Body<Text>,
@@ -121,7 +120,7 @@ pub(crate) fn is_closed(
 }
 
 /// The number of lines by the contract's rule: a final `\n` opens no new line.
-pub(crate) fn lines(
+pub fn lines(
     source: &impl NodeSource,
     object: ObjectId,
     body: &Body<Text>,
@@ -153,7 +152,7 @@ fn chunks(text: &str) -> Vec<Text> {
 /// The offset after the `n`-th `\n`, counted from 1.
 fn nth_newline(text: &str, n: u64) -> u64 {
     let nth = usize::try_from(n.saturating_sub(1)).unwrap_or(usize::MAX);
-    let found = text::newlines(text.as_bytes()).nth(nth);
+    let found = memchr::memchr_iter(b'\n', text.as_bytes()).nth(nth);
     found.map_or(0, |at| u64::try_from(at).unwrap_or(u64::MAX).saturating_add(1))
 }
 
@@ -166,7 +165,8 @@ fn after(text: &Text, start: u64) -> Result<&str, RecordError> {
 }
 
 /// The error for a position outside the text: counts and text disagree.
-pub(super) const BROKEN: RecordError =
+pub const BROKEN: RecordError =
     RecordError::Damaged { kind: Kind::Chunk, flaw: Flaw::Malformed };
+
 #[cfg(test)]
 mod tests;

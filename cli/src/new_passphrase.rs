@@ -57,7 +57,7 @@ fn generate(terminal: &mut Terminal) -> Result<Wiped, Failure> {
 /// soon; SECURITY.md documents it.
 fn show_strength(terminal: &mut Terminal, typed: &Wiped) -> Result<(), Failure> {
     let Ok(text) = std::str::from_utf8(typed.as_slice()) else { return Ok(()) };
-    let estimate = zxcvbn(text, &[]);
+    let estimate = zxcvbn(text, &KNOWN);
     let (score, verdict) = match estimate.score() {
         Score::Zero => (0, "guessed at once"),
         Score::One => (1, "guessed quickly"),
@@ -73,4 +73,38 @@ fn show_strength(terminal: &mut Terminal, typed: &Wiped) -> Result<(), Failure> 
         terminal.print(&format!("{warning}\n"))?;
     }
     Ok(())
+}
+
+/// Phrases that everyone knows, those of our own documents among them. An attacker tries them first, with what may be added.
+const KNOWN: [&str; 6] = [
+    "correct horse battery staple",
+    "correcthorsebatterystaple",
+    "correct-horse-battery-staple",
+    "correct horse",
+    "incorrect horse",
+    "the quick brown fox jumps over the lazy dog",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_phrases_of_our_own_documents_are_weak() {
+        let mut found = 0;
+        for page in ["README.md", "python/README.md", "nodejs/README.md", "docs/OPERATIONS.md"] {
+            let place = format!("{}/../{page}", env!("CARGO_MANIFEST_DIR"));
+            let text = std::fs::read_to_string(place).unwrap();
+            for before in ["INMOST_PASSPHRASE='", "Passphrase::new(\"", "passphrase=\"", "passphrase: '"] {
+                for rest in text.split(before).skip(1) {
+                    let phrase = rest.split(['\'', '"']).next().unwrap();
+                    found += 1;
+                    for shown in [phrase.to_owned(), phrase.to_uppercase(), format!("{phrase}1")] {
+                        assert!(zxcvbn(&shown, &KNOWN).score() <= Score::One, "{page}: {shown}");
+                    }
+                }
+            }
+        }
+        assert!(found >= 4, "{found}");
+    }
 }

@@ -3,7 +3,8 @@
 //!
 //! The first source that is given is used, in this order. If it fails, no other source is tried. A passphrase is never a
 //! command-line argument, because every user of the machine can read those. One trailing newline and a leading byte order
-//! mark are stripped from the output of a file, descriptor or command; nothing else is trimmed.
+//! mark are stripped from what a file, descriptor, command or variable gives; nothing else is trimmed. A new passphrase has one
+//! line: what follows a line break could not be typed at a prompt.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -97,7 +98,7 @@ impl PassphraseArgs {
     /// The passphrase of a store that is about to be created; without a source, a person chooses it now.
     pub(crate) fn of_new_store(&self, input: Input) -> Result<Passphrase, Failure> {
         match self.given(input)? {
-            Some(text) => parse(text, &self.source()),
+            Some(text) => parse_new(text, &self.source()),
             None if self.prompt.is_some() => Err(Failure::usage(
                 "--prompt asks for the passphrase of an existing store only.",
                 "Leave it out and choose a passphrase at the terminal, or give one with --passphrase-file.",
@@ -223,7 +224,7 @@ impl NewPassphraseArgs {
             prompt: None,
         };
         if let Some(text) = sources.named(Input::Free)? {
-            return parse(text, &sources.source());
+            return parse_new(text, &sources.source());
         }
         let mut terminal = Terminal::open().map_err(|_| no_new_passphrase())?;
         parse(new_passphrase::choose(&mut terminal)?, ANSWER)
@@ -244,6 +245,21 @@ fn parse(text: Wiped, source: &str) -> Result<Passphrase, Failure> {
         Failure::usage(format!("Invalid passphrase from {source}: {error}."), advice)
     })
 }
+
+/// The passphrase that a source has given for a new keyslot.
+fn parse_new(text: Wiped, source: &str) -> Result<Passphrase, Failure> {
+    let given = std::str::from_utf8(text.as_slice()).unwrap_or_default();
+    if given.contains(NOT_TYPED) {
+        return Err(Failure::usage(
+            format!("Invalid new passphrase from {source}: it has more than one line, or a NUL."),
+            "Give the passphrase in one line: with a password manager, its first line alone.",
+        ));
+    }
+    parse(text, source)
+}
+
+/// Characters that a person cannot type at a prompt.
+const NOT_TYPED: [char; 6] = ['\n', '\r', '\0', '\u{85}', '\u{2028}', '\u{2029}'];
 
 /// What a person has typed, as a source.
 const ANSWER: &str = "the answer to the prompt";
@@ -310,14 +326,14 @@ fn run(command: &OsStr, input: Input) -> Result<Wiped, Failure> {
 /// The value of the variable, even if it is empty: a script that set it by mistake gets an error instead of a prompt.
 fn from_environment() -> Option<Wiped> {
     let value = Zeroizing::new(std::env::var_os(VARIABLE)?.into_encoded_bytes());
-    Some(Wiped::new(value.to_vec()))
+    Some(strip(Wiped::new(value.to_vec())))
 }
 
 /// The environment variable that may hold the passphrase.
 pub(crate) const VARIABLE: &str = "INMOST_PASSPHRASE";
 
 /// U+FEFF in UTF-8.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Strips one trailing newline and a leading byte order mark: editors add both, and they are invisible.
 pub(crate) fn strip(mut text: Wiped) -> Wiped {

@@ -20,7 +20,7 @@ use crate::store::opening::{Create, NewStore, OpenOptions};
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost init --store notes.inmost --calibrate 1\n  \
-    inmost init --store notes.inmost --passphrase-command 'pass show inmost' --recovery")]
+    inmost init --store notes.inmost --passphrase-command 'pass show inmost | head -n 1' --recovery")]
 pub(crate) struct Init {
     #[command(flatten)]
     open: OpenArgs,

@@ -143,10 +143,11 @@ fn a_passphrase_command_does_not_read_the_calls() {
 }
 
 #[test]
-fn the_environment_variable_is_used_unchanged() {
+fn the_environment_variable_loses_one_line_feed_and_nothing_else() {
     let place = Place::with_store();
     run(ls(&place, &[]).env("INMOST_PASSPHRASE", PASSPHRASE), b"").expect(0);
-    run(ls(&place, &[]).env("INMOST_PASSPHRASE", "correct horse\n"), b"").expect(11);
+    run(ls(&place, &[]).env("INMOST_PASSPHRASE", "correct horse\n"), b"").expect(0);
+    run(ls(&place, &[]).env("INMOST_PASSPHRASE", "correct horse\n\n"), b"").expect(11);
     let empty = run(ls(&place, &[]).env("INMOST_PASSPHRASE", ""), b"");
     empty.expect_failure(2, "at least one character");
 }
@@ -223,4 +224,27 @@ fn a_passphrase_is_text_of_bounded_length() {
 fn the_passphrase_is_never_an_argument() {
     let place = Place::with_store();
     run(&mut ls(&place, &["--passphrase", PASSPHRASE]), b"").expect(2);
+}
+
+/// A password manager may print the name of the user below the password. A person could not type that, and whoever edits the entry
+/// could not open the store any more.
+#[test]
+fn a_new_passphrase_has_one_line() {
+    for text in ["correct horse\nada\n", "correct\u{2028}horse", "correct horse\r\n\r\n"] {
+        let place = Place::vacant();
+        fs::write(place.beside("entry"), text).unwrap();
+        let args = ["init", "--passphrase-command", "cat entry"].into_iter().chain(CHEAP);
+        let mut command = place.bare_command(args);
+        run(command.arg("--store").arg(place.store()), b"")
+            .expect_failure(2, "it has more than one line");
+        let mut variable = place.bare_command(["init"].into_iter().chain(CHEAP));
+        variable.arg("--store").arg(place.store());
+        run(variable.env("INMOST_PASSPHRASE", text), b"").expect_failure(2, "more than one line");
+    }
+    let place = Place::with_store();
+    fs::write(place.beside("entry"), "new one\n\0").unwrap();
+    place
+        .run(["passwd", "--new-passphrase-file", "entry"], "")
+        .expect_failure(2, "it has more than one line, or a NUL");
+    place.run(["ls"], "").expect(0);
 }

@@ -3,17 +3,20 @@
 use std::io::{self, Read};
 
 use crate::chunk::Chunk;
+use crate::passphrase::BYTE_ORDER_MARK;
 use crate::wiped::Wiped;
 
 /// The longest line that is read as a call: four times the largest file, so that its JSON fits.
 pub(crate) const LINE_BYTES: usize = 64 << 20;
 
-/// A reader of lines. A line that is too long is skipped without keeping it in memory.
+/// A reader of lines. A line that is too long is skipped without keeping it in memory. A byte order mark before the first line is
+/// no part of it: some clients send one, and JSON does not begin with it.
 pub(crate) struct Lines<R> {
     reader: R,
     chunk: Chunk,
     line: Wiped,
     max: usize,
+    is_first: bool,
 }
 
 /// One line, without its line feed.
@@ -26,7 +29,7 @@ pub(crate) enum Line<'a> {
 impl<R: Read> Lines<R> {
     /// Lines of at most `max` bytes.
     pub(crate) fn new(reader: R, max: usize) -> Self {
-        Self { reader, chunk: Chunk::new(), line: Wiped::default(), max }
+        Self { reader, chunk: Chunk::new(), line: Wiped::default(), max, is_first: true }
     }
 
     /// The next line, or `None` at the end. The last line needs no line feed.
@@ -58,7 +61,13 @@ impl<R: Read> Lines<R> {
                 break;
             }
         }
-        Ok(Some(if is_too_long { Line::TooLong } else { Line::Whole(self.line.as_slice()) }))
+        let is_first = std::mem::take(&mut self.is_first);
+        if is_too_long {
+            return Ok(Some(Line::TooLong));
+        }
+        let line = self.line.as_slice();
+        let mark = if is_first { BYTE_ORDER_MARK } else { &[] };
+        Ok(Some(Line::Whole(line.strip_prefix(mark).unwrap_or(line))))
     }
 }
 
@@ -99,6 +108,9 @@ mod tests {
                 ("a", vec!["a"]),
                 ("a\n", vec!["a"]),
                 ("a\n\nbc\r\nd", vec!["a", "", "bc\r", "d"]),
+                ("\u{feff}a\n\u{feff}b", vec!["a", "\u{feff}b"]),
+                ("\u{feff}\u{feff}\n", vec!["\u{feff}"]),
+                ("\n\u{feff}", vec!["", "\u{feff}"]),
             ] {
                 let expected: Vec<_> = expected.into_iter().map(|l| Some(l.to_owned())).collect();
                 assert_eq!(lines(text, 10, step), expected, "{text:?} by {step}");

@@ -12,6 +12,7 @@ use crate::args::{ActorArgs, KdfArgs, StoreArgs};
 use crate::display;
 use crate::engine::EngineName;
 use crate::exit::Failure;
+use crate::json_line;
 use crate::lines::{LINE_BYTES, Line, Lines};
 use crate::passphrase::Input;
 use crate::store::opening::{Create, NewStore, OpenOptions, Unused};
@@ -151,11 +152,11 @@ impl Call {
                 reason,
                 tool_use_id: result.tool_use_id(),
             };
-            // Serialising strings into memory cannot fail.
-            serde_json::to_writer(&mut line, &object)
-                .map_err(|error| Failure::output(&error.into()))?;
+            json_line::append(&object, &mut line)?;
         }
-        line.append(b"\n");
+        if self.text {
+            line.append(b"\n");
+        }
         let written = output.write_all(line.as_slice()).and_then(|()| output.flush());
         written.map_err(|error| match Failure::output(&error) {
             Failure::OutputClosed => Failure::ReplyLost,

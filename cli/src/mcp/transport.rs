@@ -14,6 +14,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::message::{self, Refusal};
+use crate::json_line;
 use crate::lines::{LINE_BYTES, Line, Lines};
 use crate::streams;
 use crate::wiped::Wiped;
@@ -47,8 +48,7 @@ impl Stdio {
 
 fn write_line(writing: &Mutex<()>, message: &impl Serialize) -> io::Result<()> {
     let mut line = Wiped::default();
-    serde_json::to_writer(&mut line, message)?;
-    line.append(b"\n");
+    json_line::write(message, &mut line)?;
     let _guard = writing.lock().unwrap_or_else(PoisonError::into_inner);
     let mut output = streams::output()?;
     output.write_all(line.as_slice())?;

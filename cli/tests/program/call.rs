@@ -246,3 +246,23 @@ fn call_ends_silently_when_its_output_is_closed() {
     assert_eq!((ended.code, ended.err.as_str()), (Some(1), ""));
     drop(stdin);
 }
+
+/// Readers such as `splitlines` of Python end a line at characters that JSON need not escape.
+#[test]
+fn a_result_is_one_line_to_every_reader_and_a_byte_order_mark_is_no_part_of_a_call() {
+    let place = Place::with_store();
+    let text = "a\u{2028}b\u{2029}c\u{85}d";
+    let create = json!({"command": "create", "path": "/memories/a", "file_text": text});
+    let view = json!({"command": "view", "path": "/memories/a"});
+    for more in [&[][..], &["--keep-going"]] {
+        let calls = format!("\u{feff}{create}\n{view}\n");
+        let args = ["call"].iter().chain(more);
+        let out = run(&mut place.command(args), calls.as_bytes()).expect(0).out;
+        let results = answers(&out);
+        let [first, second] = results.as_slice() else { panic!("{out}") };
+        let content = first["content"].as_str().unwrap();
+        assert!(content.ends_with("/memories/a") || content.ends_with("already exists"), "{out}");
+        assert!(second["content"].as_str().unwrap().ends_with(text), "{out}");
+        assert!(!out.contains(['\u{85}', '\u{2028}', '\u{2029}']), "{out}");
+    }
+}

@@ -178,3 +178,21 @@ fn the_history_names_the_client_as_the_actor() {
     let authors: Vec<_> = versions.iter().map(|it| [&it["channel"], &it["actor"]]).collect();
     assert_eq!(authors, [["tool", "night"], ["tool", "test"]]);
 }
+
+#[test]
+fn a_byte_order_mark_before_the_first_message_is_dropped() {
+    let place = Place::with_store();
+    let hello = json!({
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": { "name": "test", "version": "1" },
+        },
+    });
+    let out = place.run(["mcp"], &format!("\u{feff}{hello}\n")).out;
+    let reply: Value = serde_json::from_str(out.lines().next().unwrap()).unwrap();
+    assert_eq!(reply["result"]["serverInfo"]["name"], "inmost", "{out}");
+}

@@ -25,7 +25,8 @@ pub(super) fn instructions(restrictions: &Restrictions) -> &'static str {
 }
 
 /// One flat object, because tool schemas allow no union at the top level. The descriptions say which fields a command
-/// needs, and a call without one gets an error. Unknown fields are ignored, so they are allowed.
+/// needs, and a call without one gets an error. `additionalProperties` is left out, because some models refuse the key; unknown
+/// fields are ignored either way.
 fn schema(restrictions: &Restrictions) -> JsonObject {
     let (commands, fields) = if restrictions.read_only {
         (json!(["view"]), vec![path("view"), view_range()])
@@ -45,7 +46,6 @@ fn schema(restrictions: &Restrictions) -> JsonObject {
     schema.insert("type".to_owned(), "object".into());
     schema.insert("properties".to_owned(), properties.into());
     schema.insert("required".to_owned(), json!(["command"]));
-    schema.insert("additionalProperties".to_owned(), true.into());
     schema
 }
 

@@ -103,7 +103,8 @@ fn the_tool_is_one_flat_object_of_the_six_commands() {
     let schema = &tool["inputSchema"];
     assert_eq!(schema["type"], "object");
     assert_eq!(schema["required"], json!(["command"]));
-    assert_eq!(schema["additionalProperties"], true);
+    // Gemini refuses the key.
+    assert!(schema.get("additionalProperties").is_none(), "{schema}");
     for union in ["oneOf", "anyOf", "allOf"] {
         assert!(schema.get(union).is_none(), "{schema}");
     }

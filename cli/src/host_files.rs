@@ -9,6 +9,17 @@ use crate::windows_name;
 /// More than a memory file can have. The store reports its own limit.
 pub(crate) const MAX_FILE_BYTES: usize = 64 << 20;
 
+/// Why bytes that are not UTF-8 are refused. Text in another encoding can be converted; a picture or an archive cannot, and
+/// mostly has a NUL, as only UTF-16 does among texts.
+pub(crate) fn why_no_text(bytes: &[u8]) -> &'static str {
+    let is_utf16 = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
+    if bytes.contains(&0) && !is_utf16 {
+        "it is not text, and the memory holds only text"
+    } else {
+        "its text is not UTF-8; convert it first, for example with iconv"
+    }
+}
+
 /// Opens a regular file to read it. Refuses a link, and does not wait for the other end of a pipe.
 #[cfg(unix)]
 pub(crate) fn open(path: &Path) -> io::Result<File> {

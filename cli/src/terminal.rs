@@ -14,7 +14,7 @@ use std::io;
 use crate::exit::{Exit, Failure};
 
 fn cancelled() -> Failure {
-    Failure::new(Exit::Interrupted, "No passphrase was typed.", "Nothing was changed. Try again.")
+    Failure::new(Exit::Interrupted, "The prompt was cancelled.", "Nothing was changed. Try again.")
 }
 
 fn failed(error: &io::Error) -> Failure {

@@ -60,7 +60,7 @@ impl Check {
             as_json(&report, refusal.as_deref())?
         } else {
             refusal.iter().fold(String::new(), |text, error| text + error + "\n")
-                + &as_text(&report)
+                + &as_text(&report, refusal.is_some())
         };
         print(text.as_bytes())?;
         match refusal {
@@ -108,7 +108,7 @@ fn problem_lines(report: &CheckReport) -> String {
     lines + &display::unlisted(report.unlisted)
 }
 
-fn as_text(report: &CheckReport) -> String {
+fn as_text(report: &CheckReport, is_refused: bool) -> String {
     let problems = problem_lines(report);
     let (records, files) = (report.records, display::count(report.files, "file", "files"));
     let records = display::count(records, "record", "records");
@@ -120,7 +120,12 @@ fn as_text(report: &CheckReport) -> String {
         text.push_str(&line);
     }
     if report.problems.is_empty() {
-        text.push_str("No problems found in the records.\n");
+        let sentence = if is_refused {
+            "The records themselves are whole: the damage is in the files of the engine.\n"
+        } else {
+            "No problems found in the records.\n"
+        };
+        text.push_str(sentence);
     }
     text
 }

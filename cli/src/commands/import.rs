@@ -83,7 +83,11 @@ impl Import {
         let report = self.copy(&store, folder)?;
         drop(store);
         let plain = self.plain.display();
-        let note = format!("The plain files in {plain} were not removed.");
+        let note = if self.plain.is_file() {
+            format!("The plain file {plain} was not removed.")
+        } else {
+            format!("The plain files in {plain} were not removed.")
+        };
         report.finish("Imported", &note, &format!("There are no files to import in {plain}."))
     }
 

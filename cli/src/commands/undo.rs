@@ -266,13 +266,12 @@ fn path_of(version: &VersionInfo) -> String {
 }
 
 fn why_left(version: &VersionInfo) -> String {
-    format!(
-        "because it was {} by {} on {}, as version {}",
-        version.kind.name(),
-        display::path(version::actor(version)),
-        times::local(version.time),
-        version.number
-    )
+    let (kind, time) = (version.kind.name(), times::local(version.time));
+    let by = match version.actor.as_str() {
+        "" => String::new(),
+        actor => format!(" by {}", display::path(actor)),
+    };
+    format!("because it was {kind}{by} on {time}, as version {}", version.number)
 }
 
 /// The path that a step leads to; `None` if it was redacted.

@@ -3,7 +3,7 @@
 use crate::args::{ActorArgs, StoreArgs};
 use crate::completion;
 use crate::exit::{Exit, Failure};
-use crate::host_files::MAX_FILE_BYTES;
+use crate::host_files::{MAX_FILE_BYTES, why_no_text};
 use crate::memory_path;
 use crate::passphrase::Input;
 use crate::store::opening::OpenOptions;
@@ -53,12 +53,10 @@ impl Write {
                 "Split it into several files.",
             )
         })?;
-        let text = std::str::from_utf8(text.as_slice()).map_err(|_| {
-            Failure::new(
-                Exit::Other,
-                "The text on standard input is not UTF-8.",
-                "Nothing was written. Convert the text first, for example with iconv.",
-            )
+        let bytes = text.as_slice();
+        let text = std::str::from_utf8(bytes).map_err(|_| {
+            let message = format!("Standard input was refused: {}.", why_no_text(bytes));
+            Failure::new(Exit::Other, message, "Nothing was written.")
         })?;
         store.files().write(&self.path, text).map_err(|error| Failure::writing(&self.path, error))
     }

@@ -106,6 +106,7 @@ fn unsupported_files_are_refused_with_a_reason_and_the_rest_imported() {
         &[
             ("good", b"kept"),
             ("latin", b"caf\xe9"),
+            ("picture.png", b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR"),
             ("long", &long),
             ("back\\slash", b""),
             ("%2e%2e", b""),
@@ -130,9 +131,10 @@ fn unsupported_files_are_refused_with_a_reason_and_the_rest_imported() {
     assert!(Command::new("mkfifo").arg(folder.join("pipe")).status().unwrap().success());
     let _socket = UnixListener::bind(folder.join("socket")).unwrap();
 
-    let ended = place.run(["import", "in"], "").expect_failure(1, "17 files were refused.");
+    let ended = place.run(["import", "in"], "").expect_failure(1, "18 files were refused.");
     for (file, reason) in [
         ("latin", "its text is not UTF-8; convert it first"),
+        ("picture.png", "it is not text, and the memory holds only text"),
         ("long", "it is too long: a memory file may have at most 16777216 bytes"),
         ("longer", "it is too long for a memory file"),
         (

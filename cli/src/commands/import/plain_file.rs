@@ -29,9 +29,8 @@ impl PlainFile {
         };
         let (metadata, bytes) = read().map_err(|error| format!("it cannot be read: {error}"))?;
         let bytes = bytes.ok_or("it is too long for a memory file")?;
-        let text = bytes
-            .into_text()
-            .ok_or("its text is not UTF-8; convert it first, for example with iconv")?;
+        let why = host_files::why_no_text(bytes.as_slice());
+        let text = bytes.into_text().ok_or(why)?;
         let modified = metadata.modified().ok();
         // A copy of a file is younger than its text. Not every file system knows when it was made.
         let created = metadata.created().ok().min(modified).or(modified);

@@ -106,6 +106,8 @@ pub enum ToolError {
         old_str: String,
         /// As sent.
         path: String,
+        /// The line on which the only text begins that differs from it in spaces, tabs or quotes alone.
+        near: Option<u64>,
     },
     /// `str_replace`: the text occurs more than once.
     SeveralOccurrences {
@@ -186,7 +188,9 @@ impl ToolError {
             Self::AlreadyExists { path } => wording::already_exists(path),
             Self::ParentIsFile { file } => wording::parent_is_file(file),
             Self::EmptyOldStr => wording::empty_old_str().to_owned().into(),
-            Self::NoOccurrence { old_str, path } => wording::no_occurrence(old_str, path),
+            Self::NoOccurrence { old_str, path, near } => {
+                wording::no_occurrence(old_str, path, *near)
+            }
             Self::SeveralOccurrences { old_str, lines, more } => {
                 wording::several_occurrences(old_str, lines, *more)
             }
@@ -230,7 +234,7 @@ impl Drop for ToolError {
             | Self::DestinationExists { new_path: text }
             | Self::IntoItself { old_path: text }
             | Self::FileTooLarge { path: text, limit: _ } => text.zeroize(),
-            Self::NoOccurrence { old_str, path } => {
+            Self::NoOccurrence { old_str, path, near: _ } => {
                 old_str.zeroize();
                 path.zeroize();
             }
@@ -314,8 +318,12 @@ mod tests {
             ),
             (ToolError::EmptyOldStr, "Error: The `old_str` parameter must not be empty."),
             (
-                ToolError::NoOccurrence { old_str: old_str(), path: path() },
+                ToolError::NoOccurrence { old_str: old_str(), path: path(), near: None },
                 "No replacement was performed, old_str `x$` did not appear verbatim in /memories/a.",
+            ),
+            (
+                ToolError::NoOccurrence { old_str: old_str(), path: path(), near: Some(7) },
+                "No replacement was performed, old_str `x$` did not appear verbatim in /memories/a.\n[Line 7 differs from it only in spaces, tabs or quotes.]",
             ),
             (
                 ToolError::SeveralOccurrences { old_str: old_str(), lines: vec![1, 30], more: 0 },

@@ -59,8 +59,8 @@ impl Failure {
                 ToolError::InvalidPath { path: quoted(target), reason }
             }
             (FileError::EmptySearch, _) => ToolError::EmptyOldStr,
-            (FileError::NoMatch, ToolCommand::StrReplace { path, old_str, .. }) => {
-                ToolError::NoOccurrence { old_str: old_str.clone(), path: quoted(path) }
+            (FileError::NoMatch { near }, ToolCommand::StrReplace { path, old_str, .. }) => {
+                ToolError::NoOccurrence { old_str: old_str.clone(), path: quoted(path), near }
             }
             (
                 FileError::SeveralMatches { lines, more },

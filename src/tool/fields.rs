@@ -16,11 +16,22 @@ pub(super) trait JsonValue {
     /// The value as an integer: an integral number in any notation, or a string of the form `-?[0-9]+`.
     fn integer(&self) -> Option<i64>;
 
-    /// The value as a list of two integers.
-    fn two_integers(&self) -> Option<(i64, i64)>;
+    /// The value as a range of lines.
+    fn range(&self) -> SentRange;
 
     /// The value as it was sent, without the white space between tokens.
     fn compact(&self) -> Wiped<String>;
+}
+
+/// What a value says as a range of lines.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum SentRange {
+    /// Nothing: a model has filled in a field that it does not use.
+    Empty,
+    /// The first and the last line.
+    Lines(i64, i64),
+    /// Something else.
+    Unreadable,
 }
 
 /// The values of an object by name.
@@ -108,9 +119,10 @@ impl<O: JsonObject> Call<'_, O> {
     /// Never refused here, because a folder ignores even an invalid range.
     pub(super) fn view_range(&self, field: Field) -> Option<ViewRange> {
         let (_, value) = self.sent(field)?;
-        Some(match value.two_integers() {
-            Some((start, end)) => ViewRange::new(start, end),
-            None => ViewRange::unreadable(value.compact()),
-        })
+        match value.range() {
+            SentRange::Empty => None,
+            SentRange::Lines(start, end) => Some(ViewRange::new(start, end)),
+            SentRange::Unreadable => Some(ViewRange::unreadable(value.compact())),
+        }
     }
 }

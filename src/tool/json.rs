@@ -5,7 +5,7 @@
 //! that is large enough from the start. `serde_json` unescapes in a growing buffer that is not wiped, and the text of a
 //! memory must not stay behind in freed memory.
 
-use super::fields::{JsonObject, JsonValue};
+use super::fields::{JsonObject, JsonValue, SentRange};
 use inmost_format::secret::Wiped;
 use serde::Deserializer;
 use serde::de::{MapAccess, Visitor};
@@ -36,8 +36,11 @@ impl JsonValue for RawValue {
         integer(self)
     }
 
-    fn two_integers(&self) -> Option<(i64, i64)> {
-        two_integers(self)
+    fn range(&self) -> SentRange {
+        match string(self) {
+            Some(text) => range_of_string(&text),
+            None => range_of_list(self.get()),
+        }
     }
 
     fn compact(&self) -> Wiped<String> {
@@ -119,13 +122,29 @@ pub(super) fn integer(raw: &RawValue) -> Option<i64> {
     raw.get().starts_with(|c: char| c == '-' || c.is_ascii_digit()).then(|| integral(raw.get()))?
 }
 
-/// Reads `raw` as a list of two integers.
-pub(super) fn two_integers(raw: &RawValue) -> Option<(i64, i64)> {
-    // Check for a list first: for any other value `serde_json` makes an error that quotes it.
-    raw.get().strip_prefix('[')?;
-    let items: Vec<&RawValue> = serde_json::from_str(raw.get()).ok()?;
-    let [start, end] = items.as_slice() else { return None };
-    Some((integer(start)?, integer(end)?))
+/// Reads a string as a range of lines: some clients send lists as strings, and some fill in fields that they do not use.
+pub(super) fn range_of_string(text: &str) -> SentRange {
+    match text {
+        "" | "null" => SentRange::Empty,
+        list => range_of_list(list.trim_matches([' ', '\t', '\n', '\r'])),
+    }
+}
+
+/// Reads JSON as a list of two integers, of which the last may be null for the end of the file.
+pub(super) fn range_of_list(json: &str) -> SentRange {
+    let list = || {
+        // Check for a list first: for any other value `serde_json` makes an error that quotes it.
+        json.strip_prefix('[')?;
+        let items: Vec<&RawValue> = serde_json::from_str(json).ok()?;
+        Some(match items.as_slice() {
+            [] => SentRange::Empty,
+            [start, end] if start.is_null() && end.is_null() => SentRange::Empty,
+            [start, end] if end.is_null() => SentRange::Lines(integer(start)?, -1),
+            [start, end] => SentRange::Lines(integer(start)?, integer(end)?),
+            _ => return None,
+        })
+    };
+    list().unwrap_or(SentRange::Unreadable)
 }
 
 /// The text as it was sent, without the white space between tokens.
@@ -342,11 +361,22 @@ mod tests {
     }
 
     #[test]
-    fn two_integers_are_a_list_of_exactly_two() {
-        assert_eq!(two_integers(&raw("[1, 2]")), Some((1, 2)));
-        assert_eq!(two_integers(&raw("[4.0,\"-1\"]")), Some((4, -1)));
-        for json in ["[]", "[1]", "[1,2,3]", "[1,null]", "[true,2]", "1", "\"[1,2]\"", "{}"] {
-            assert_eq!(two_integers(&raw(json)), None, "{json}");
+    fn a_range_is_a_list_of_exactly_two_or_a_string_with_one() {
+        for (json, lines) in [
+            ("[1, 2]", (1, 2)),
+            ("[4.0,\"-1\"]", (4, -1)),
+            ("[3,null]", (3, -1)),
+            ("\"[1, 2]\"", (1, 2)),
+            ("\" [1,\\n null] \"", (1, -1)),
+        ] {
+            let (start, end) = lines;
+            assert_eq!(raw(json).range(), SentRange::Lines(start, end), "{json}");
+        }
+        for json in ["[]", "\"\"", "\"null\"", "[null, null]", "\"[]\""] {
+            assert_eq!(raw(json).range(), SentRange::Empty, "{json}");
+        }
+        for json in ["[1]", "[1,2,3]", "[null,1]", "[true,2]", "1", "\"1,2\"", "\"\\\"[1,2]\\\"\"", "{}", "\" \""] {
+            assert_eq!(raw(json).range(), SentRange::Unreadable, "{json}");
         }
     }
 

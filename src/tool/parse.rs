@@ -191,6 +191,7 @@ mod tests {
             (r#" {"x":{"y":[1]},"command":"delete","path":"p","new_str":3} "#, r#"delete "p""#),
             (r#"{"command":"delete","path":1,"path":"p"}"#, r#"delete "p""#),
             (r#"{"command":"view","path":"p","view_range":null}"#, r#"view "p""#),
+            (r#"{"command":"view","path":"p","view_range":[]}"#, r#"view "p""#),
             (
                 r#"{"command":"str_replace","path":"p","old_str":"a","new_str":null}"#,
                 r#"str_replace "p" "a" None"#,
@@ -338,11 +339,12 @@ mod tests {
             ("[4.0, \"x y\"]", "! [4.0,\"x y\"]"),
             ("[1, 2, 3]", "! [1,2,3]"),
             ("[true, false]", "! [true,false]"),
-            ("[1, null]", "! [1,null]"),
+            ("[1, null]", "1..=100"),
+            ("[null, 1]", "! [null,1]"),
             ("{ \"start\" : 1 }", "! {\"start\":1}"),
-            ("\"[1, 2]\"", "! \"[1, 2]\""),
+            ("\"[1, 2]\"", "1..=2"),
+            ("\"1, 2\"", "! \"1, 2\""),
             ("7", "! 7"),
-            ("[]", "! []"),
         ] {
             let json = format!(r#"{{"command":"view","path":"p","view_range":{range}}}"#);
             assert_eq!(read(&json), format!("view \"p\" {expected}"), "{range}");

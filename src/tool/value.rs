@@ -5,8 +5,8 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use super::call::ToolCall;
-use super::fields::{Fields, JsonObject, JsonValue};
-use super::json::integral;
+use super::fields::{Fields, JsonObject, JsonValue, SentRange};
+use super::json::{integral, range_of_list, range_of_string};
 use super::parse::refused;
 use super::wording::reason;
 
@@ -59,9 +59,12 @@ impl JsonValue for Value {
         }
     }
 
-    fn two_integers(&self) -> Option<(i64, i64)> {
-        let [start, end] = self.as_array()?.as_slice() else { return None };
-        Some((start.integer()?, end.integer()?))
+    fn range(&self) -> SentRange {
+        match self {
+            Self::String(text) => range_of_string(text),
+            Self::Array(_) => range_of_list(&self.compact()),
+            _ => SentRange::Unreadable,
+        }
     }
 
     fn compact(&self) -> Wiped<String> {
@@ -101,6 +104,9 @@ mod tests {
     fn a_map_is_read_as_the_json_it_was_made_of() {
         for value in [
             json!({"command": "view", "path": "/memories/a", "view_range": [1.0, "-1"]}),
+            json!({"command": "view", "path": "p", "view_range": "[1, null]"}),
+            json!({"command": "view", "path": "p", "view_range": [null, null]}),
+            json!({"command": "view", "path": "p", "view_range": [1, 2.5]}),
             json!({"command": "insert", "path": "p", "insert_line": "7", "new_str": "t"}),
             json!({"command": "insert", "path": "p", "insert_line": 1.5, "insert_text": "t"}),
             json!({"command": "insert", "path": "p", "insert_line": u64::MAX, "insert_text": "t"}),

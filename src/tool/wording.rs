@@ -168,18 +168,39 @@ pub(super) fn empty_old_str() -> &'static str {
     "Error: The `old_str` parameter must not be empty."
 }
 
-pub(super) fn no_occurrence(old_str: &str, path: &str) -> Wiped<String> {
+pub(super) fn no_occurrence(old_str: &str, path: &str, near: Option<u64>) -> Wiped<String> {
+    let old_str = shortened(old_str);
+    let hint = near.map_or_else(String::new, |line| {
+        format!("\n[Line {line} differs from it only in spaces, tabs or quotes.]")
+    });
     sentence!(
-        "No replacement was performed, old_str `{old_str}` did not appear verbatim in {path}."
+        "No replacement was performed, old_str `{}` did not appear verbatim in {path}.{hint}",
+        *old_str
     )
 }
+
+/// The beginning of a long text, and how long it is.
+fn shortened(text: &str) -> Wiped<String> {
+    match text.char_indices().nth(QUOTED_CHARACTERS) {
+        None => sentence!("{text}"),
+        Some((end, _)) => {
+            let (start, _) = text.split_at_checked(end).unwrap_or_default();
+            sentence!("{start}… ({} characters)", text.chars().count())
+        }
+    }
+}
+
+/// Characters of `old_str` that an error quotes: a model knows what it has sent.
+const QUOTED_CHARACTERS: usize = 1_000;
 
 pub(super) fn several_occurrences(old_str: &str, lines: &[u64], more: u64) -> Wiped<String> {
     let lines = lines.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let old_str = shortened(old_str);
     sentence!(
-        "No replacement was performed. Multiple occurrences of old_str `{old_str}` in lines: \
-         {lines}{more}. Please ensure it is unique"
+        "No replacement was performed. Multiple occurrences of old_str `{}` in lines: \
+         {lines}{more}. Please ensure it is unique",
+        *old_str
     )
 }
 

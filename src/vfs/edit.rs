@@ -11,7 +11,7 @@ use super::guard::Guard;
 use super::new_text::{Existing, NewText};
 use super::path::MemoryPath;
 use super::precondition::{FileVersion, Precondition, conditional, version_of};
-use super::search::SearchResult;
+use super::search::{SearchResult, near_line};
 use super::{staged, text, versions};
 use crate::limits::STAGE_BYTES;
 use crate::session::history::{Change, OldHead};
@@ -112,7 +112,7 @@ pub(crate) fn replace_guarded(
     let plan = |txn: &Txn<'_>| {
         let (resolved, view) = open(txn, path)?;
         let hit = match view.search(old)? {
-            SearchResult::Nowhere => return Err(FileError::NoMatch),
+            SearchResult::Nowhere => return Err(FileError::NoMatch { near: None }),
             SearchResult::Several { lines, more } => {
                 return Err(FileError::SeveralMatches { lines, more });
             }
@@ -123,9 +123,20 @@ pub(crate) fn replace_guarded(
         guard.check(txn, &plan)?;
         Ok(plan)
     };
-    run(session, path, old.len().max(new.len()), plan, |txn, plan, info, head| {
+    let replaced = run(session, path, old.len().max(new.len()), plan, |txn, plan, info, head| {
         snippet(txn, plan, info, head, view_limit)
-    })
+    });
+    match replaced {
+        Err(FileError::NoMatch { .. }) => {
+            // Looked for while writers go on: for a long file it takes as long as some commits.
+            let text = session.read(|open| {
+                let view = FileView::open(open, open.root(), path)?;
+                Ok::<_, FileError>(view.read()?)
+            })?;
+            Err(FileError::NoMatch { near: near_line(&text, old) })
+        }
+        replaced => replaced,
+    }
 }
 
 /// Inserts text after a line, by the tool's rule for line ends.

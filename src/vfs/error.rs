@@ -38,7 +38,10 @@ pub enum FileError {
     /// The history has no version of this number: it was never kept, its time is over, or it is of another store.
     NoSuchVersion(u64),
     /// The text to search for does not occur in the file.
-    NoMatch,
+    NoMatch {
+        /// The line on which the only text begins that differs from it in spaces, tabs or quotes alone.
+        near: Option<u64>,
+    },
     /// No file or folder exists at the path, or none of the kind that the operation needs.
     NotFound,
     /// The path is a file, but the operation needs a folder. Contains the path.
@@ -80,7 +83,7 @@ impl FileError {
             Self::InvalidPath(_) => "InvalidPath",
             Self::InvalidPattern(_) => "InvalidPattern",
             Self::IsAFolder(_) => "IsAFolder",
-            Self::NoMatch => "NoMatch",
+            Self::NoMatch { .. } => "NoMatch",
             Self::NoSuchLine(_) => "NoSuchLine",
             Self::NoSuchVersion(_) => "NoSuchVersion",
             Self::NotAFolder(_) => "NotAFolder",
@@ -120,7 +123,7 @@ impl fmt::Display for FileError {
             Self::NoSuchVersion(number) => {
                 write!(f, "The history has no version {number}.")
             }
-            Self::NoMatch => f.write_str("The text to search for does not occur."),
+            Self::NoMatch { .. } => f.write_str("The text to search for does not occur."),
             Self::NotFound => f.write_str("There is no such file or folder."),
             // Written as one string, so that a caller that makes a string of it can wipe every copy.
             Self::NotAFolder(path) => f.write_str(&secret::format(format_args!(
@@ -218,7 +221,10 @@ mod tests {
             ];
             E::NoSuchLine(_) => [E::NoSuchLine(3), "There is no such line: the number of lines is 3."];
             E::NoSuchVersion(_) => [E::NoSuchVersion(7), "The history has no version 7."];
-            E::NoMatch => [E::NoMatch, "The text to search for does not occur."];
+            E::NoMatch { .. } => [
+                E::NoMatch { near: None },
+                "The text to search for does not occur."
+            ];
             E::NotFound => [E::NotFound, "There is no such file or folder."];
             E::NotAFolder(_) => [
                 E::NotAFolder(FileText::from("/memories/a".to_owned())),

@@ -18,6 +18,10 @@ pub(crate) enum InvalidPath {
     Separator,
     /// An empty name.
     EmptyName,
+    /// A name that begins or ends with white space. It looks like one without.
+    OuterSpace,
+    /// A name of which nothing is visible.
+    Invisible,
     /// More than [`SEGMENT_BYTES`](crate::limits::SEGMENT_BYTES) in one name.
     LongName,
     /// More than this many bytes in all.
@@ -35,6 +39,8 @@ impl InvalidPath {
             Self::Format => "it contains an invisible format character".to_owned(),
             Self::Separator => "it contains a line or paragraph separator".to_owned(),
             Self::EmptyName => "it contains an empty name".to_owned(),
+            Self::OuterSpace => "a name begins or ends with white space".to_owned(),
+            Self::Invisible => "a name has no visible character".to_owned(),
             Self::LongName => format!("a name is longer than {} bytes", limits::SEGMENT_BYTES),
             Self::LongPath(most) => format!("it is longer than {most} bytes"),
             Self::Deep(most) => format!("it is more than {most} levels below /memories"),
@@ -57,6 +63,22 @@ pub(super) fn check(character: char) -> Result<(), InvalidPath> {
     }
 }
 
+/// Checks a name whose characters are allowed as a whole. Does no I/O.
+pub(super) fn check_ends(name: &str) -> Result<(), InvalidPath> {
+    if !name.chars().any(is_visible) {
+        return Err(InvalidPath::Invisible);
+    }
+    let is_outer = name.starts_with(char::is_whitespace) || name.ends_with(char::is_whitespace);
+    if is_outer { Err(InvalidPath::OuterSpace) } else { Ok(()) }
+}
+
+/// Whether a name shows this character: no space, no joiner, no Hangul filler, and no variation selector.
+fn is_visible(character: char) -> bool {
+    !character.is_whitespace()
+        && !matches!(character, '\u{200C}' | '\u{200D}' | '\u{3164}')
+        && !matches!(character, '\u{180B}'..='\u{180F}' | '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,6 +94,8 @@ mod tests {
             E::Format => [E::Format, "it contains an invisible format character"];
             E::Separator => [E::Separator, "it contains a line or paragraph separator"];
             E::EmptyName => [E::EmptyName, "it contains an empty name"];
+            E::OuterSpace => [E::OuterSpace, "a name begins or ends with white space"];
+            E::Invisible => [E::Invisible, "a name has no visible character"];
             E::LongName => [E::LongName, "a name is longer than 255 bytes"];
             E::LongPath(_) => [E::LongPath(limits::PATH_BYTES), "it is longer than 1024 bytes"];
             E::Deep(_) => [
@@ -96,6 +120,19 @@ mod tests {
             for character in characters.chars() {
                 assert_eq!(check(character), Err(expected), "{character:?}");
             }
+        }
+    }
+
+    #[test]
+    fn names_that_cannot_be_told_apart_are_invalid() {
+        for name in [" a", "a ", "\u{a0}a", "a\u{3000}", "\u{2003}a b\u{2003}"] {
+            assert_eq!(check_ends(name), Err(InvalidPath::OuterSpace), "{name:?}");
+        }
+        for name in [" ", "\u{a0}\u{3000}", "\u{200D}", "\u{3164}", "\u{FE0F}", "\u{E0100} \u{180B}"] {
+            assert_eq!(check_ends(name), Err(InvalidPath::Invisible), "{name:?}");
+        }
+        for name in ["a b", "a\u{200D}", "\u{2764}\u{FE0F}", "\u{3164}a", "\u{1160}"] {
+            assert_eq!(check_ends(name), Ok(()), "{name:?}");
         }
     }
 

@@ -17,6 +17,7 @@ use unicode_normalization::UnicodeNormalization;
 /// - each name is not empty, is in Unicode NFC, and has at most [`SEGMENT_BYTES`] bytes;
 /// - no name is or percent-decodes to `.` or `..`, or contains or decodes to `/`, `\` or NUL;
 /// - no character is a control, format (except U+200C and U+200D), line or paragraph separator;
+/// - no name begins or ends with white space, and each has a visible character;
 /// - its path in the whole store has at most [`PATH_DEPTH`](inmost_format::limits::PATH_DEPTH) names and [`PATH_BYTES`]
 ///   bytes;
 /// - parsing it again gives the same path.
@@ -201,6 +202,7 @@ impl MemoryPath {
         let fits = name.len() <= SEGMENT_BYTES && end <= self.subtree.path_bytes();
         // The characters that names mostly have are allowed, and in NFC.
         if fits && name.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+            name::check_ends(name)?;
             self.text.push('/');
             self.text.push_str(name);
             return Ok(());
@@ -214,7 +216,7 @@ impl MemoryPath {
                 return Err(InvalidPath::LongName);
             }
         }
-        Ok(())
+        name::check_ends(self.text.get(start..).unwrap_or_default())
     }
 
     fn push_character(&mut self, character: char) -> Result<(), InvalidPath> {

@@ -6,6 +6,7 @@
 
 use super::text;
 use inmost_format::secret::Wiped;
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 /// Finds every occurrence of a text, overlapping ones included.
 pub(crate) struct Searcher<'n> {
@@ -128,6 +129,52 @@ impl Occurrences {
             Some(_) => SearchResult::Several { lines: self.lines, more: self.more },
         }
     }
+}
+
+/// The line on which the only text begins that differs from `old` in spaces, tabs, quotes or the form of its characters alone.
+/// Does no I/O.
+pub(crate) fn near_line(text: &str, old: &str) -> Option<u64> {
+    let old = loose(old);
+    if old.trim().is_empty() {
+        return None;
+    }
+    let (mut searcher, mut occurrences) = (Searcher::new(&old)?, Occurrences::default());
+    searcher.feed(loose(text).as_bytes(), |hit| occurrences.add(hit));
+    match occurrences.result() {
+        SearchResult::Once(hit) => Some(hit.line),
+        SearchResult::Nowhere | SearchResult::Several { .. } => None,
+    }
+}
+
+/// A text as models tend to remember it: each line without spaces and tabs at its ends, one space for each run of them, plain
+/// quotes, and in NFC. The lines stay as many.
+fn loose(text: &str) -> Wiped<String> {
+    let mut loose = Wiped::new(String::with_capacity(text.len()));
+    for (number, line) in text.split('\n').enumerate() {
+        if number > 0 {
+            loose.push('\n');
+        }
+        let mut in_run = false;
+        for character in line.trim_matches([' ', '\t']).chars() {
+            let is_space = matches!(character, ' ' | '\t' | '\u{a0}');
+            match character {
+                _ if is_space && in_run => {}
+                _ if is_space => loose.push(' '),
+                '\u{2018}' | '\u{2019}' => loose.push('\''),
+                '\u{201c}' | '\u{201d}' => loose.push('"'),
+                other => loose.push(other),
+            }
+            in_run = is_space;
+        }
+    }
+    if is_nfc_quick(loose.chars()) == IsNormalized::Yes {
+        return loose;
+    }
+    let mut normal = Wiped::new(String::with_capacity(loose.len()));
+    for character in loose.nfc() {
+        normal.append(character.encode_utf8(&mut [0; 4]));
+    }
+    normal
 }
 
 fn newlines(bytes: &[u8]) -> u64 {
@@ -254,6 +301,26 @@ mod tests {
         assert_eq!(found("\n\n\n", "\n\n"), SearchResult::Several { lines: vec![1, 2], more: 0 });
         let many = found(&"a\n".repeat(250), "a");
         assert_eq!(many, SearchResult::Several { lines: (1..=100).collect(), more: 150 });
+    }
+
+    #[test]
+    fn a_near_miss_is_found_if_it_is_the_only_one() {
+        let text = "one\n  two\u{a0}\t three \nsays \u{201c}it\u{2019}s\u{201d}\ncafe\u{301}\nx  y\nx y\n";
+        for (old, line) in [
+            ("two three", Some(2)),
+            ("two three\nsays", Some(2)),
+            ("\t one \ntwo   three", Some(1)),
+            ("says \"it's\"", Some(3)),
+            ("caf\u{e9}", Some(4)),
+            ("e  \u{201d}it", None),
+            ("twothree", None),
+            ("x\ty", None),
+            (" ", None),
+            ("\n", None),
+            ("\u{a0}\n\t", None),
+        ] {
+            assert_eq!(near_line(text, old), line, "{old:?}");
+        }
     }
 
     #[test]

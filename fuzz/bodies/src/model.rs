@@ -15,7 +15,7 @@ pub(crate) use going_back::Refusal;
 pub(crate) use outcome::Outcome;
 pub(crate) use tree::{Memory, Rules, Why};
 
-use crate::naive::{Refused, canonical, hits, insertion, lines, newlines};
+use crate::naive::{Refused, canonical, hits, insertion, lines, near_line, newlines, shortened};
 use crate::tool_call::{Range, ToolCall};
 
 impl Memory {
@@ -73,8 +73,12 @@ impl Memory {
         }
         let at = match hits(&text, old).as_slice() {
             [] => {
+                let old_str = shortened(old);
+                let hint = near_line(&text, old).map_or_else(String::new, |line| {
+                    format!("\n[Line {line} differs from it only in spaces, tabs or quotes.]")
+                });
                 return Err(Outcome::Failed(format!(
-                    "No replacement was performed, old_str `{old}` did not appear verbatim in {path_echo}."
+                    "No replacement was performed, old_str `{old_str}` did not appear verbatim in {path_echo}.{hint}"
                 )));
             }
             [at] => *at,
@@ -87,8 +91,9 @@ impl Memory {
                     more => format!(" and {more} more"),
                 };
                 let numbers: Vec<_> = numbers.iter().take(100).map(usize::to_string).collect();
+                let old_str = shortened(old);
                 return Err(Outcome::Failed(format!(
-                    "No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {}{more}. Please ensure it is unique",
+                    "No replacement was performed. Multiple occurrences of old_str `{old_str}` in lines: {}{more}. Please ensure it is unique",
                     numbers.join(", ")
                 )));
             }

@@ -35,6 +35,7 @@ pub(crate) fn canonical(sent: &str) -> Result<String, Refused> {
         .join("/");
     let is_invalid = decoded.iter().any(|name| name.contains(&0))
         || folded.iter().any(|name| name.len() > 255 || name.chars().any(is_forbidden))
+        || folded.iter().any(|name| name.trim() != name || name.chars().all(is_invisible))
         || folded.len() > 20
         || path.len() > 1_024;
     if is_invalid { Err(Refused::Invalid) } else { Ok(path) }
@@ -46,6 +47,15 @@ fn is_forbidden(character: char) -> bool {
         '\u{2028}' | '\u{2029}' => true,
         _ => character.is_control() || character.general_category() == GeneralCategory::Format,
     }
+}
+
+/// Whether nothing of a character is seen: spaces, joiners, the Hangul filler, variation selectors.
+fn is_invisible(character: char) -> bool {
+    let number = u32::from(character);
+    let is_selector = [0x180b..0x1810, 0xfe00..0xfe10, 0xe0100..0xe01f0]
+        .iter()
+        .any(|range| range.contains(&number));
+    character.is_whitespace() || is_selector || [0x200c, 0x200d, 0x3164].contains(&number)
 }
 
 /// Percent-decodes until nothing changes.
@@ -92,6 +102,38 @@ fn overlong_forms(character: u8) -> Vec<Vec<u8>> {
 pub(crate) fn hits(text: &str, needle: &str) -> Vec<usize> {
     let (text, needle) = (text.as_bytes(), needle.as_bytes());
     (0..text.len()).filter(|at| text[*at..].starts_with(needle)).collect()
+}
+
+/// A text as an error quotes it.
+pub(crate) fn shortened(text: &str) -> String {
+    let count = text.chars().count();
+    if count <= 1_000 {
+        return text.to_owned();
+    }
+    format!("{}… ({count} characters)", text.chars().take(1_000).collect::<String>())
+}
+
+/// The line of the only place that is the text when both are compared loosely.
+pub(crate) fn near_line(text: &str, old: &str) -> Option<usize> {
+    let (text, old) = (loose(text), loose(old));
+    if old.chars().all(char::is_whitespace) {
+        return None;
+    }
+    match hits(&text, &old).as_slice() {
+        [at] => Some(text[..*at].matches('\n').count() + 1),
+        _ => None,
+    }
+}
+
+fn loose(text: &str) -> String {
+    let line = |line: &str| {
+        let mut plain = line.trim_matches([' ', '\t']).replace(['\t', '\u{a0}'], " ");
+        while plain.contains("  ") {
+            plain = plain.replace("  ", " ");
+        }
+        plain.replace(['\u{2018}', '\u{2019}'], "'").replace(['\u{201c}', '\u{201d}'], "\"")
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n").nfc().collect()
 }
 
 /// Lines with their `\n`. A final `\n` starts no new line.

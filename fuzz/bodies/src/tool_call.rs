@@ -18,13 +18,10 @@ pub(crate) enum ToolCall {
 /// A `view_range`.
 #[derive(Clone, Debug)]
 pub(crate) enum Range {
-    None,
-    /// Two integers, the first perhaps written as a string.
-    Lines {
-        start: i64,
-        end: i64,
-        as_strings: bool,
-    },
+    /// No range, in one of the forms in which models leave it out.
+    None { json: &'static str },
+    /// Two integers, in one of four forms.
+    Lines { start: i64, end: i64, form: usize },
     /// An invalid range, as it is sent and as an error quotes it.
     Other {
         json: &'static str,
@@ -59,9 +56,11 @@ impl ToolCall {
 fn view_json(path: &str, range: &Range) -> String {
     let path = Value::from(path);
     let range = match range {
-        Range::None => "null".to_owned(),
-        Range::Lines { start, end, as_strings: false } => format!("[ {start}, {end}]"),
-        Range::Lines { start, end, as_strings: true } => format!("[\"{start}\",{end}]"),
+        Range::None { json } => (*json).to_owned(),
+        Range::Lines { start, end, form: 1 } => format!("[\"{start}\",{end}]"),
+        Range::Lines { start, end, form: 2 } => format!("\"[ {start},{end}]\""),
+        Range::Lines { start, end: -1, form: 3 } => format!("[{start},null]"),
+        Range::Lines { start, end, .. } => format!("[ {start}, {end}]"),
         Range::Other { json, .. } => (*json).to_owned(),
     };
     format!("{{\"command\":\"view\",\"path\":{path},\"view_range\":{range}}}")
@@ -70,24 +69,28 @@ fn view_json(path: &str, range: &Range) -> String {
 impl Range {
     pub(crate) fn read(input: &mut Input<'_>) -> Self {
         match input.below(8) {
-            0 | 1 => Self::None,
+            0 | 1 => Self::None { json: input.pick(&NO_RANGES) },
             2 => {
                 let (json, compact) = input.pick(&OTHER_RANGES);
                 Self::Other { json, compact }
             }
             _ => {
-                Self::Lines { start: input.line(), end: input.line(), as_strings: input.one_in(8) }
+                let form = if input.one_in(8) { 1 + input.below(3) } else { 0 };
+                Self::Lines { start: input.line(), end: input.line(), form }
             }
         }
     }
 }
+
+/// Forms of no range.
+const NO_RANGES: [&str; 6] = ["null", "[]", "\"\"", "\"null\"", "[null, null]", "\"[ ]\""];
 
 /// Invalid ranges, as they are sent and as an error quotes them.
 const OTHER_RANGES: [(&str, &str); 7] = [
     ("[1, 2.5]", "[1,2.5]"),
     ("[ 1 ]", "[1]"),
     ("[1,2,3]", "[1,2,3]"),
-    ("\"[1, 2]\"", "\"[1, 2]\""),
+    ("\"1, 2\"", "\"1, 2\""),
     ("{ \"start\": 1 }", "{\"start\":1}"),
     ("[true, null]", "[true,null]"),
     ("7", "7"),

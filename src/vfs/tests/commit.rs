@@ -180,9 +180,9 @@ fn a_failing_call_takes_nothing_with_it() {
                 put(txn, "/memories/good", "overwritten")?;
                 put(txn, "/memories/bad", "x")?;
                 runs.fetch_add(1, Ordering::SeqCst);
-                Err::<(), _>(FileError::NoMatch)
+                Err::<(), _>(FileError::NoMatch { near: None })
             });
-            assert!(matches!(failed, Err(FileError::NoMatch)));
+            assert!(matches!(failed, Err(FileError::NoMatch { .. })));
         });
         wait_for(&runs, 3);
         let panicked = catch_unwind(AssertUnwindSafe(|| {
@@ -302,7 +302,7 @@ fn an_error_that_rests_on_a_call_that_is_not_stored_is_not_returned() {
         let refused = scope.spawn(|| {
             session.write(|_| {
                 runs.fetch_add(1, Ordering::SeqCst);
-                Err(FileError::NoMatch)
+                Err(FileError::NoMatch { near: None })
             })
         });
         wait_for(&runs, 3);

@@ -23,7 +23,7 @@ pub(crate) fn file(
         ))
     };
     let (first, last, limit) = match range {
-        Range::None => (1, n, rules.view_characters),
+        Range::None { .. } => (1, n, rules.view_characters),
         Range::Other { compact, .. } => return Err(refuse(compact)),
         Range::Lines { start, end, .. } => {
             let a = (*start).max(1);

@@ -19,11 +19,11 @@ use inmost_storage::{Address, EngineKind, Storage};
 
 use crate::session::{Open, Session, StoreError, Vault, VaultOptions, freeze_clock};
 use crate::vfs::FileError;
+use crate::vfs::file;
 use crate::vfs::listing::{self, Item};
 use crate::vfs::path::{self, MemoryPath};
 use crate::vfs::search::{Occurrences, SearchResult, Searcher};
 use crate::vfs::text::{self, Extent, Shown};
-use crate::vfs::file;
 
 // Stores on a storage that the caller chooses.
 

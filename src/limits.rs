@@ -40,3 +40,6 @@ pub(crate) const SIGNATURES_BYTES: usize = 40 << 20;
 pub(crate) const STAGE_BYTES: usize = 32 << 10;
 /// Bytes of text in one step of a long write: full chunks that fit in one batch.
 pub(crate) const STAGE_STEP_BYTES: usize = 20 * CHUNK_BYTES;
+/// Bytes of text on each side of a change that a screen looks at, and that may not change meanwhile: a secret that a model writes
+/// in two pieces is seen as a whole. A side may be shorter by a part of a character.
+pub(crate) const SURROUNDING_BYTES: u64 = 4 << 10;

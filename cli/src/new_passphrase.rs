@@ -95,7 +95,9 @@ mod tests {
         for page in ["README.md", "python/README.md", "nodejs/README.md", "docs/OPERATIONS.md"] {
             let place = format!("{}/../{page}", env!("CARGO_MANIFEST_DIR"));
             let text = std::fs::read_to_string(place).unwrap();
-            for before in ["INMOST_PASSPHRASE='", "Passphrase::new(\"", "passphrase=\"", "passphrase: '"] {
+            for before in
+                ["INMOST_PASSPHRASE='", "Passphrase::new(\"", "passphrase=\"", "passphrase: '"]
+            {
                 for rest in text.split(before).skip(1) {
                     let phrase = rest.split(['\'', '"']).next().unwrap();
                     found += 1;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use crate::session::{StoreError, Vault, sealer};
 use inmost_format::header::{Credential, Unlocked};
-use inmost_format::record::find::Found;
+use inmost_format::record::find::FoundRecord;
 use inmost_format::record::history::{self, History, VersionRange, Versions};
 use inmost_format::record::node::{Child, Root, What};
 use inmost_format::record::tree::{Body, Inner};
@@ -278,7 +278,7 @@ impl NodeSource for BareRecords {
 
 impl Place {
     /// `None` for a place beyond what a disk holds.
-    fn new(piece: u64, offset: usize, found: &Found) -> Option<Self> {
+    fn new(piece: u64, offset: usize, found: &FoundRecord) -> Option<Self> {
         let position = piece.checked_add(u64::try_from(offset).ok()?)?;
         let length = u64::try_from(found.length).ok()?;
         let kind = u64::from(found.id.kind.code());

@@ -34,7 +34,7 @@ use crate::session::error::StoreError;
 use crate::session::sync::lock;
 use inmost_format::crypto::aead::SealError;
 use inmost_format::crypto::keys::AnchorKey;
-use inmost_format::crypto::store_id::StoreId;
+use inmost_format::crypto::keys::StoreId;
 use inmost_format::header::Unlocked;
 use inmost_format::secret::Granted;
 use inmost_storage::{Storage, StorageError};

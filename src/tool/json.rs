@@ -375,7 +375,17 @@ mod tests {
         for json in ["[]", "\"\"", "\"null\"", "[null, null]", "\"[]\""] {
             assert_eq!(raw(json).range(), SentRange::Empty, "{json}");
         }
-        for json in ["[1]", "[1,2,3]", "[null,1]", "[true,2]", "1", "\"1,2\"", "\"\\\"[1,2]\\\"\"", "{}", "\" \""] {
+        for json in [
+            "[1]",
+            "[1,2,3]",
+            "[null,1]",
+            "[true,2]",
+            "1",
+            "\"1,2\"",
+            "\"\\\"[1,2]\\\"\"",
+            "{}",
+            "\" \"",
+        ] {
             assert_eq!(raw(json).range(), SentRange::Unreadable, "{json}");
         }
     }

@@ -8,7 +8,7 @@ use crate::limits;
 use crate::session::Quotas;
 use crate::vfs::FileError;
 use crate::vfs::path::MemoryPath;
-use crate::vfs::subtree::Subtree;
+use crate::vfs::path::Subtree;
 
 /// What a [`MemoryTool`](crate::MemoryTool) may change, and how much it shows.
 ///
@@ -237,7 +237,7 @@ mod subtree {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
     use crate::vfs::path::MemoryPath;
-    use crate::vfs::subtree::Subtree;
+    use crate::vfs::path::Subtree;
 
     pub(super) fn serialize<S: Serializer>(
         subtree: &Subtree,

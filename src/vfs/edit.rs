@@ -3,7 +3,6 @@
 use inmost_format::secret::Wiped;
 
 use super::change::{Plan, check_quotas, length, target};
-use super::edit_sink::EditSink;
 use super::error::FileError;
 use super::file::{self, FileView};
 use super::folder::{self, ResolvedPath, Target};
@@ -16,10 +15,10 @@ use super::{staged, text, versions};
 use crate::limits::STAGE_BYTES;
 use crate::session::history::{Change, OldHead};
 use crate::session::{Session, Txn, now};
-use inmost_format::record::history::{Before, Operation};
+use inmost_format::record::history::{Before, Operation, Retired};
 use inmost_format::record::node::{File, FileInfo, What};
 use inmost_format::record::tree::Owner;
-use inmost_format::record::{NodeSink, NodeSource, RecordId, Tag, rope};
+use inmost_format::record::{Kind, Node, NodeSink, NodeSource, RecordError, RecordId, Tag, rope};
 
 /// The lines around a change, after the change.
 pub(crate) struct Snippet {
@@ -270,7 +269,7 @@ fn snippet(
     head: &File,
     limit: usize,
 ) -> Result<Snippet, FileError> {
-    let end = plan.line.saturating_add(text::count_newlines(&plan.text));
+    let end = plan.line.saturating_add(text::count_newlines(plan.text.as_str()));
     let first = plan.line.saturating_sub(2).max(1);
     let last = end.saturating_add(2).min(info.lines);
     let text = if first > last {
@@ -290,4 +289,47 @@ fn open<'t>(
     let Target::Entry(entry) = &resolved.target else { return Err(FileError::NotFound) };
     let view = FileView::of_entry(txn, entry.clone())?;
     Ok((resolved, view))
+}
+
+/// Where an edit of a file puts its nodes. While versions are kept, it leaves the nodes of the file as it was.
+struct EditSink<'t, 'a> {
+    txn: &'t mut Txn<'a>,
+    /// The last index that the file had given out before the edit. Nodes up to it stay. `None` if no versions are kept.
+    last_index: Option<u64>,
+    retired: Vec<Retired>,
+}
+
+impl<'t, 'a> EditSink<'t, 'a> {
+    fn new(txn: &'t mut Txn<'a>, last_index: Option<u64>) -> Self {
+        Self { txn, last_index, retired: Vec::new() }
+    }
+
+    /// The nodes that the edit took out of use and that stay.
+    fn into_retired(self) -> Vec<Retired> {
+        self.retired
+    }
+}
+
+impl NodeSource for EditSink<'_, '_> {
+    fn load(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError> {
+        self.txn.load(id, tag)
+    }
+}
+
+impl NodeSink for EditSink<'_, '_> {
+    fn put(&mut self, id: RecordId, node: Node) {
+        self.txn.put(id, node);
+    }
+
+    fn remove(&mut self, id: RecordId) {
+        self.txn.remove(id);
+    }
+
+    fn retires(&mut self, id: RecordId) -> bool {
+        let stays = self.last_index.is_some_and(|last| id.index <= last);
+        if stays {
+            self.retired.push(Retired { is_inner: id.kind == Kind::FileInner, index: id.index });
+        }
+        stays
+    }
 }

@@ -7,7 +7,6 @@ use inmost_format::secret::Wiped;
 use super::error::FileError;
 use super::file_text::FileText;
 use super::folder::{ResolvedPath, Target};
-use super::line_range::LineRange;
 use super::path::MemoryPath;
 use super::search::{Occurrences, SearchResult, Searcher};
 use super::text::{self, Extent};
@@ -194,7 +193,7 @@ pub(crate) fn lines(
     let mut extent = Extent::default();
     let mut requested = Wiped::new(String::new());
     head.body.visit::<RecordError>(source, object, start, &mut |before, chunk: &Text| {
-        let skip = usize::try_from(start.saturating_sub(before.bytes)).unwrap_or(usize::MAX);
+        let skip = usize::try_from(start.saturating_sub(before)).unwrap_or(usize::MAX);
         let rest = chunk.as_str().get(skip..).unwrap_or_default();
         let (piece, newlines) = text::first_lines(rest, wanted);
         requested.append(piece);
@@ -202,4 +201,26 @@ pub(crate) fn lines(
         Ok(wanted > 0 && !extent.is_enough_after(piece, limit))
     })?;
     Ok(requested)
+}
+
+/// Lines of a file, counted from 1, both ends included.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct LineRange {
+    first: u64,
+    last: Option<u64>,
+}
+
+impl LineRange {
+    /// The lines `first` to `last`. A `first` of 0 counts as line 1, and a `last` beyond the file as its last line.
+    #[must_use]
+    pub fn new(first: u64, last: u64) -> Self {
+        Self { first: first.max(1), last: Some(last) }
+    }
+
+    /// Line `first` and every line after it.
+    #[must_use]
+    pub fn from(first: u64) -> Self {
+        Self { first: first.max(1), last: None }
+    }
 }

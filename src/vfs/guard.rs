@@ -7,8 +7,9 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use super::change::Plan;
+use super::change::{Plan, length};
 use super::error::FileError;
+use crate::limits::SURROUNDING_BYTES;
 use crate::session::Txn;
 use inmost_format::record::node::{File, Text};
 use inmost_format::record::{NodeSource, ObjectId, RecordError};
@@ -22,9 +23,6 @@ pub(crate) struct Surroundings {
     /// The beginning of the text after it.
     pub(crate) after: Wiped<String>,
 }
-
-/// The bytes of text on each side that a guard compares. A side may be shorter by a part of a character.
-pub(crate) const SURROUNDING_BYTES: u64 = 4 << 10;
 
 /// Whether an edit may be made.
 pub(crate) struct Guard(Option<Expected>);
@@ -94,7 +92,7 @@ fn text(
     head.body.visit::<RecordError>(source, object, range.start, &mut |before, chunk: &Text| {
         let chunk = chunk.as_str();
         let inside = |at: u64| {
-            let at = at.saturating_sub(before.bytes);
+            let at = at.saturating_sub(before);
             usize::try_from(at).unwrap_or(usize::MAX).min(chunk.len())
         };
         let start = (inside(range.start)..=chunk.len()).find(|at| chunk.is_char_boundary(*at));
@@ -102,8 +100,7 @@ fn text(
         if let (Some(start), Some(end)) = (start, end) {
             text.push_str(chunk.get(start..end).unwrap_or_default());
         }
-        let read = u64::try_from(chunk.len()).unwrap_or(u64::MAX);
-        Ok(before.bytes.saturating_add(read) < range.end)
+        Ok(before.saturating_add(length(chunk)) < range.end)
     })?;
     Ok(text)
 }

@@ -128,7 +128,9 @@ mod tests {
         for name in [" a", "a ", "\u{a0}a", "a\u{3000}", "\u{2003}a b\u{2003}"] {
             assert_eq!(check_ends(name), Err(InvalidPath::OuterSpace), "{name:?}");
         }
-        for name in [" ", "\u{a0}\u{3000}", "\u{200D}", "\u{3164}", "\u{FE0F}", "\u{E0100} \u{180B}"] {
+        for name in
+            [" ", "\u{a0}\u{3000}", "\u{200D}", "\u{3164}", "\u{FE0F}", "\u{E0100} \u{180B}"]
+        {
             assert_eq!(check_ends(name), Err(InvalidPath::Invisible), "{name:?}");
         }
         for name in ["a b", "a\u{200D}", "\u{2764}\u{FE0F}", "\u{3164}a", "\u{1160}"] {

@@ -9,6 +9,7 @@ use inmost_format::record::node::{File, Text, What};
 use inmost_format::record::{NodeSource, RecordError, load_file};
 use sha2::{Digest, Sha256};
 
+use super::change::length;
 use super::error::FileError;
 use super::folder::{ResolvedPath, Target};
 use super::path::MemoryPath;
@@ -172,8 +173,7 @@ fn hash(
 
 /// The state of a file with this text.
 pub(crate) fn version_of(version: u64, text: &str) -> FileVersion {
-    let bytes = u64::try_from(text.len()).unwrap_or(u64::MAX);
-    FileVersion { version, bytes, sha256: Sha256::digest(text).into() }
+    FileVersion { version, bytes: length(text), sha256: Sha256::digest(text).into() }
 }
 
 impl fmt::Display for FileVersion {

@@ -4,7 +4,7 @@
 //! for every needle. Restarting a substring search after each hit is quadratic for `aaaa…`, and the needle comes from a
 //! model.
 
-use super::text;
+use super::text::count_newlines;
 use inmost_format::secret::Wiped;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
@@ -36,7 +36,7 @@ impl<'n> Searcher<'n> {
     pub(crate) fn new(needle: &'n str) -> Option<Self> {
         let needle = needle.as_bytes();
         let borders = borders(needle)?;
-        let needle_newlines = newlines(needle);
+        let needle_newlines = count_newlines(needle);
         let (bytes_read, newlines_read) = (0, 0);
         Some(Self { needle, borders, needle_newlines, matched: 0, bytes_read, newlines_read })
     }
@@ -66,7 +66,7 @@ impl<'n> Searcher<'n> {
     fn count(&mut self, read: &[u8]) {
         let bytes = u64::try_from(read.len()).unwrap_or(u64::MAX);
         self.bytes_read = self.bytes_read.saturating_add(bytes);
-        self.newlines_read = self.newlines_read.saturating_add(newlines(read));
+        self.newlines_read = self.newlines_read.saturating_add(count_newlines(read));
     }
 
     /// The hit that ends at the last byte read. Call it only if the text read ends with the needle.
@@ -175,10 +175,6 @@ fn loose(text: &str) -> Wiped<String> {
         normal.append(character.encode_utf8(&mut [0; 4]));
     }
     normal
-}
-
-fn newlines(bytes: &[u8]) -> u64 {
-    u64::try_from(text::newlines(bytes).count()).unwrap_or(u64::MAX)
 }
 
 /// Lines listed at most: a model cannot use a list of 80,000 numbers.
@@ -305,7 +301,8 @@ mod tests {
 
     #[test]
     fn a_near_miss_is_found_if_it_is_the_only_one() {
-        let text = "one\n  two\u{a0}\t three \nsays \u{201c}it\u{2019}s\u{201d}\ncafe\u{301}\nx  y\nx y\n";
+        let text =
+            "one\n  two\u{a0}\t three \nsays \u{201c}it\u{2019}s\u{201d}\ncafe\u{301}\nx  y\nx y\n";
         for (old, line) in [
             ("two three", Some(2)),
             ("two three\nsays", Some(2)),

@@ -8,9 +8,9 @@ use inmost_format::secret::Wiped;
 
 use super::change::{self, Plan, check_quotas, new_info, set_entry, target};
 use super::error::FileError;
+use super::folder;
 use super::new_text::NewText;
 use super::path::MemoryPath;
-use super::folder;
 use crate::limits::STAGE_STEP_BYTES;
 use crate::session::{Exclusive, Session, StoreError, Txn, now, reap};
 use inmost_format::record::history::Operation;

@@ -11,8 +11,8 @@ pub(crate) fn count_lines(text: &str) -> u64 {
 }
 
 /// The number of `\n`.
-pub(crate) fn count_newlines(text: &str) -> u64 {
-    u64::try_from(newlines(text.as_bytes()).count()).unwrap_or(u64::MAX)
+pub(crate) fn count_newlines(text: impl AsRef<[u8]>) -> u64 {
+    u64::try_from(newlines(text.as_ref()).count()).unwrap_or(u64::MAX)
 }
 
 /// The offsets of all `\n`.

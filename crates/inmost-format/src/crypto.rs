@@ -17,9 +17,7 @@ pub mod prf;
 pub mod record_keys;
 pub mod registry;
 pub mod rng;
-pub mod salt;
 pub mod slot_keys;
-pub mod store_id;
 
 /// Bytes of a published vector.
 #[cfg(any(test, feature = "testing"))]

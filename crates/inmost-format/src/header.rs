@@ -23,7 +23,6 @@
 //! [`Header::parse`] trusts nothing: until [`Header::unlock`] has verified the MAC, every byte may come from an
 //! attacker. It never panics, and computes one hash of 4 KiB.
 
-mod admission;
 mod credential;
 mod error;
 mod fields;
@@ -37,8 +36,6 @@ mod layout;
 mod new_header;
 mod parsed;
 mod recovery;
-mod slot_info;
-mod slot_kind;
 mod slots;
 mod unlock;
 mod unlocked;
@@ -51,7 +48,6 @@ pub use label::{LabelError, SlotLabel};
 pub use new_header::NewHeader;
 pub use parsed::Header;
 pub use recovery::{RecoveryKeyError, RecoveryKeyText};
-pub use slot_info::SlotInfo;
-pub use slot_kind::SlotKind;
+pub use slots::{SlotInfo, SlotKind};
 pub use unlock::unlock_first;
 pub use unlocked::{NextHeader, Unlocked};

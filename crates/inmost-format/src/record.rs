@@ -16,7 +16,6 @@ mod folder;
 mod format_example;
 #[cfg(any(test, feature = "testing"))]
 pub mod format_page;
-mod header_id;
 pub mod history;
 pub mod node;
 #[cfg(any(test, feature = "testing"))]
@@ -24,7 +23,6 @@ pub mod plain;
 pub mod readings;
 pub mod rope;
 pub mod sealed;
-pub mod size_class;
 pub mod totals;
 mod trail;
 pub mod tree;
@@ -32,8 +30,7 @@ pub mod walk;
 
 pub use address::{ByRecord, Kind, ObjectId, RecordId};
 pub use error::{Flaw, RecordError};
-pub use header_id::{HeaderId, HeaderMac};
-pub use node::Node;
+pub use node::{HeaderId, HeaderMac, Node};
 pub use sealed::{Sealed, Sealer, Tag};
 pub use walk::{Depth, Reached};
 

@@ -5,10 +5,10 @@ use std::sync::OnceLock;
 use crate::input::Input;
 use crate::store::COST;
 use inmost_format::crypto::cost::KdfLimits;
+use inmost_format::crypto::keys::StoreId;
 use inmost_format::crypto::keys::{Keyfile, RawKey, RecoveryKey};
 use inmost_format::crypto::passphrase::Passphrase;
 use inmost_format::crypto::prf;
-use inmost_format::crypto::store_id::StoreId;
 use inmost_format::header::{
     Credential, Enrolment, HEADER_BYTES, Header, HeaderError, NewHeader, NewSlot, SlotLabel,
     Unlocked,

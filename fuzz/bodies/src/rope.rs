@@ -7,8 +7,8 @@ use crate::input::Input;
 use crate::naive::{floor, hits, lines, newlines};
 use crate::nodes::{OBJECT, Plain};
 use inmost::internals::{cut, read_lines, search};
-use inmost_format::record::rope::{append, line_start, lines as rope_lines, splice};
 use inmost_format::record::node::{File, Node, Text, TextCount};
+use inmost_format::record::rope::{append, line_start, lines as rope_lines, splice};
 use inmost_format::record::tree::{Body, Owner};
 use inmost_format::record::{NodeSink, NodeSource, RecordError, RecordId, Tag};
 

@@ -23,10 +23,7 @@ pub(crate) enum Range {
     /// Two integers, in one of four forms.
     Lines { start: i64, end: i64, form: usize },
     /// An invalid range, as it is sent and as an error quotes it.
-    Other {
-        json: &'static str,
-        compact: &'static str,
-    },
+    Other { json: &'static str, compact: &'static str },
 }
 
 impl ToolCall {
@@ -56,12 +53,11 @@ impl ToolCall {
 fn view_json(path: &str, range: &Range) -> String {
     let path = Value::from(path);
     let range = match range {
-        Range::None { json } => (*json).to_owned(),
         Range::Lines { start, end, form: 1 } => format!("[\"{start}\",{end}]"),
         Range::Lines { start, end, form: 2 } => format!("\"[ {start},{end}]\""),
         Range::Lines { start, end: -1, form: 3 } => format!("[{start},null]"),
         Range::Lines { start, end, .. } => format!("[ {start}, {end}]"),
-        Range::Other { json, .. } => (*json).to_owned(),
+        Range::None { json } | Range::Other { json, .. } => (*json).to_owned(),
     };
     format!("{{\"command\":\"view\",\"path\":{path},\"view_range\":{range}}}")
 }

@@ -7,8 +7,8 @@
 
 use inmost_format::crypto::aead::SealError;
 use inmost_format::crypto::keys::AnchorKey;
+use inmost_format::crypto::keys::StoreId;
 use inmost_format::crypto::rng;
-use inmost_format::crypto::store_id::StoreId;
 
 use super::slot::{Mark, SEALED_BYTES, Slot, Trust};
 

@@ -2,8 +2,8 @@
 
 use inmost_format::crypto::aead::{Nonce, SealError, Tag};
 use inmost_format::crypto::keys::AnchorKey;
+use inmost_format::crypto::keys::StoreId;
 use inmost_format::crypto::registry::AnchorAad;
-use inmost_format::crypto::store_id::StoreId;
 use inmost_format::record::node::Root;
 
 /// The anchor's record of one commit.

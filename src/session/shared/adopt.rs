@@ -2,7 +2,7 @@
 
 use crate::session::error::StoreError;
 use crate::session::open::Open;
-use inmost_format::crypto::store_id::StoreId;
+use inmost_format::crypto::keys::StoreId;
 use inmost_format::header::{Header, HeaderError, NextHeader};
 use inmost_format::record::node::{Root, Trail};
 use inmost_format::record::{Flaw, Kind, Node, RecordId, Sealer, Tag, sealed};

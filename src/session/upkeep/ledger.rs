@@ -266,10 +266,7 @@ pub(crate) fn load_ledger(
 ///
 /// # Errors
 /// [`RecordError::Damaged`] also if they are out of order: then a search in the ledger would miss some.
-pub(crate) fn readings(
-    source: &impl NodeSource,
-    child: &Child,
-) -> Result<Readings, RecordError> {
+pub(crate) fn readings(source: &impl NodeSource, child: &Child) -> Result<Readings, RecordError> {
     if child.is_none() {
         return Ok(Readings::default());
     }

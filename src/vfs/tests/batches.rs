@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use super::model::{Call, dump, make_commits, parse, put, text};
-use inmost_format::limits::CHUNK_BYTES;
 use crate::session::tests::store::TestStore;
 use crate::session::{HistorySettings, Session, StoreError};
 use crate::vfs::edit;
 use crate::vfs::error::FileError;
+use inmost_format::limits::CHUNK_BYTES;
 use inmost_format::limits::PATH_DEPTH;
 use inmost_storage::limits::{BATCH_RECORDS, BATCH_RECORDS_MAX};
 

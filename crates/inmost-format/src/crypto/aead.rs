@@ -6,8 +6,6 @@
 //! This AEAD does not commit to its key: a ciphertext can be made that opens under two keys. Where
 //! an attacker could exploit that, a commitment is compared before a message is opened.
 
-#[cfg(any(test, not(feature = "ring")))]
-mod cipher;
 #[cfg(feature = "ring")]
 mod ring_cipher;
 
@@ -161,6 +159,39 @@ pub struct SealedKey {
     pub ciphertext: [u8; 32],
     /// Its tag.
     pub tag: Tag,
+}
+
+#[cfg(any(test, not(feature = "ring")))]
+mod cipher {
+    //! XChaCha20-Poly1305 of the crate chacha20poly1305.
+
+    use chacha20poly1305::{AeadInOut, KeyInit, XChaCha20Poly1305};
+
+    /// Encrypts `buffer` in place and returns the tag. `None` if it has 256 GiB or more; it is then unchanged.
+    pub(super) fn seal(
+        key: &[u8; 32],
+        nonce: &[u8; 24],
+        aad: &[u8],
+        buffer: &mut [u8],
+    ) -> Option<[u8; 16]> {
+        cipher(key).encrypt_inout_detached(nonce.into(), aad, buffer.into()).ok().map(Into::into)
+    }
+
+    /// Decrypts `buffer` in place. `None` if it is not authentic.
+    pub(super) fn open(
+        key: &[u8; 32],
+        nonce: &[u8; 24],
+        aad: &[u8],
+        buffer: &mut [u8],
+        tag: &[u8; 16],
+    ) -> Option<()> {
+        cipher(key).decrypt_inout_detached(nonce.into(), aad, buffer.into(), tag.into()).ok()
+    }
+
+    /// Created for each message from the locked key; its own copy of the key is wiped on drop.
+    fn cipher(key: &[u8; 32]) -> XChaCha20Poly1305 {
+        XChaCha20Poly1305::new(key.into())
+    }
 }
 
 #[cfg(test)]

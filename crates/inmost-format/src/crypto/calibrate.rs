@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use crate::crypto::cost::{KdfCost, KdfLimits};
 use crate::crypto::kdf;
+use crate::crypto::kdf::Salt;
+use crate::crypto::keys::StoreId;
 use crate::crypto::passphrase::Passphrase;
-use crate::crypto::salt::Salt;
-use crate::crypto::store_id::StoreId;
 
 impl KdfCost {
     /// A cost that takes about `target` on this machine in its current state: the default with more memory. Passes are

@@ -5,8 +5,8 @@
 
 use inmost_storage::Address;
 
-use crate::crypto::salt::Salt;
-use crate::crypto::store_id::StoreId;
+use crate::crypto::kdf::Salt;
+use crate::crypto::keys::StoreId;
 
 /// A message with fields of fixed width.
 pub trait FixedWidth {

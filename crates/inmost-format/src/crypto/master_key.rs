@@ -2,11 +2,11 @@
 
 use crate::crypto::aead::{AeadKey, NotAuthentic, SealError, SealedKey};
 use crate::crypto::fixed_width::Empty;
+use crate::crypto::keys::StoreId;
 use crate::crypto::keys::{DataKey, HeaderMacKey, MasterKey};
 use crate::crypto::prf;
 use crate::crypto::registry::{AnchorAad, DataKeyAad, HeaderMessage, LabelAad, role};
 use crate::crypto::rng::{self, RandomnessFailed};
-use crate::crypto::store_id::StoreId;
 
 impl MasterKey {
     /// A random master key, for a new store.

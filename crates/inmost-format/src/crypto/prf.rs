@@ -14,8 +14,8 @@ use blake2::digest::{FixedOutput, Update};
 use subtle::ConstantTimeEq;
 
 use crate::crypto::fixed_width::FixedWidth;
+use crate::crypto::keys::StoreId;
 use crate::crypto::registry::{CHECKSUM, Role};
-use crate::crypto::store_id::StoreId;
 use crate::secret::{Granted, SHALLOW, SecretBytes, SecretValue, on_wiped_stack};
 
 /// A key for outputs of the role `R`.

@@ -1,11 +1,11 @@
 //! The keys derived from the data key of a generation.
 
 use crate::crypto::aead::AeadKey;
+use crate::crypto::keys::StoreId;
 use crate::crypto::keys::{AddressKey, DataKey};
 use crate::crypto::prf::{self, Keyed};
 use crate::crypto::registry::{AddressMessage, GenerationMessage, RecordAad, role};
 use crate::crypto::rng::{self, RandomnessFailed};
-use crate::crypto::store_id::StoreId;
 use crate::secret::Granted;
 
 impl DataKey {

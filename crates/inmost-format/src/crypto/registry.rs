@@ -8,8 +8,8 @@
 use inmost_storage::Address;
 
 use crate::crypto::fixed_width::{Empty, FixedWidth, fixed_width};
-use crate::crypto::salt::Salt;
-use crate::crypto::store_id::StoreId;
+use crate::crypto::kdf::Salt;
+use crate::crypto::keys::StoreId;
 
 /// One use of the PRF.
 pub trait Role {

@@ -2,9 +2,9 @@
 
 use crate::crypto::aead::{AeadKey, NotAuthentic, SealError, SealedKey};
 use crate::crypto::keys::MasterKey;
+use crate::crypto::keys::StoreId;
 use crate::crypto::prf::{self, PrfKey};
 use crate::crypto::registry::{MasterKeyAad, SlotMessage, role};
-use crate::crypto::store_id::StoreId;
 
 /// The secret of a credential; for a passphrase, the output of Argon2id.
 pub trait CredentialSecret: PrfKey<role::Kek> + PrfKey<role::Commitment> {}
@@ -79,8 +79,8 @@ impl SlotKeys {
 mod tests {
     use super::*;
     use crate::assert_leaks_nowhere;
+    use crate::crypto::kdf::Salt;
     use crate::crypto::keys::RawKey;
-    use crate::crypto::salt::Salt;
     use crate::secret::SecretBytes;
 
     const STORE: StoreId = StoreId([5; 16]);

@@ -1,7 +1,7 @@
 //! Credentials: the four kinds of secret that open a store, each with its own type.
 
 use super::label::SlotLabel;
-use super::slot_kind::SlotKind;
+use super::slots::SlotKind;
 use crate::crypto::cost::KdfCost;
 use crate::crypto::keys::{Keyfile, RawKey, RecoveryKey};
 use crate::crypto::passphrase::Passphrase;

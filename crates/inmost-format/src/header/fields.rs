@@ -4,14 +4,14 @@ use inmost_storage::EngineKind;
 
 use super::error::HeaderError;
 use super::layout::{field, is_zero, put};
-use super::slot_kind::SlotKind;
+use super::slots::SlotKind;
 use super::slots::{SLOT_BYTES, Slot, SlotAddress, decode_sealed_key, encode_sealed_key};
 use crate::crypto::aead::SealedKey;
 use crate::crypto::cost::{AdmittedCost, KdfLimits};
 use crate::crypto::keys::DataKey;
+use crate::crypto::keys::StoreId;
 use crate::crypto::master_key::WrapKey;
 use crate::crypto::registry::DataKeyAad;
-use crate::crypto::store_id::StoreId;
 use crate::record::{HeaderId, HeaderMac};
 
 /// Keyslots of a store: enough for a person's devices and a paper key, and few enough to try all of them in one unlock.

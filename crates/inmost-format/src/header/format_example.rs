@@ -3,13 +3,13 @@
 use crate::crypto::cost::{KdfCost, KdfLimits};
 use crate::crypto::fixed_width::Empty;
 use crate::crypto::kdf;
+use crate::crypto::kdf::Salt;
+use crate::crypto::keys::StoreId;
 use crate::crypto::keys::{DataKey, Keyfile, MasterKey, PasswordKey, RecoveryKey};
 use crate::crypto::passphrase::Passphrase;
 use crate::crypto::prf::{self, PrfKey};
 use crate::crypto::record_keys::RecordKeys;
 use crate::crypto::registry::{GenerationMessage, Role, SlotMessage, role};
-use crate::crypto::salt::Salt;
-use crate::crypto::store_id::StoreId;
 use crate::crypto::unhex;
 use crate::header::Credential;
 use crate::header::Header;

@@ -5,7 +5,7 @@
 
 use super::error::HeaderError;
 use super::layout::{field, put};
-use super::slot_kind::SlotKind;
+use super::slots::SlotKind;
 use crate::crypto::aead::{Nonce, Tag};
 use crate::crypto::master_key::LabelKey;
 use crate::crypto::registry::LabelAad;
@@ -144,9 +144,9 @@ const LABEL: &str = "a keyslot's label";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::crypto::kdf::Salt;
     use crate::crypto::keys::MasterKey;
-    use crate::crypto::salt::Salt;
-    use crate::crypto::store_id::StoreId;
+    use crate::crypto::keys::StoreId;
 
     #[test]
     fn a_label_is_one_line_of_63_bytes_at_most() {

@@ -6,12 +6,12 @@ use super::credential::{Credential, Enrolment};
 use super::error::HeaderError;
 use super::fields::{Fields, SLOTS, successor};
 use super::parsed::Header;
-use super::slot_info::SlotInfo;
+use super::slots::SlotInfo;
 use super::slots::{KeySlot, Slot, SlotAddress};
 use super::unlocked::Unlocked;
 use crate::crypto::cost::KdfLimits;
+use crate::crypto::keys::StoreId;
 use crate::crypto::keys::{DataKey, MasterKey};
-use crate::crypto::store_id::StoreId;
 use crate::record::HeaderId;
 use crate::secret::{DEEP, on_wiped_stack};
 

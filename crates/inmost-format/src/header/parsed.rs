@@ -2,17 +2,17 @@
 
 use inmost_storage::EngineKind;
 
-use super::admission::admit;
 use super::error::HeaderError;
 use super::fields::{Fields, HEADER_BYTES, at, check_magic};
 use super::layout::{field, put};
-use super::slot_kind::SlotKind;
 use super::slots::Slot;
+use super::slots::SlotKind;
+use super::unlock::admit;
 use crate::crypto::cost::{AdmittedCost, KdfLimits, KdfOutOfBounds};
+use crate::crypto::keys::StoreId;
 use crate::crypto::keys::{DataKey, HeaderMacKey, MasterKey};
 use crate::crypto::prf;
 use crate::crypto::registry::HeaderMessage;
-use crate::crypto::store_id::StoreId;
 use crate::record::{HeaderId, HeaderMac};
 
 /// A header of valid form. Only [`unlock`](Self::unlock) can verify that it is authentic.

@@ -17,22 +17,23 @@
 //!
 //! In a free slot all bytes but the kind are random.
 
+use std::fmt;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
 use super::credential::{Credential, Enrolment};
 use super::error::HeaderError;
-use super::label::SealedLabel;
+use super::label::{SealedLabel, SlotLabel};
 use super::layout::{field, is_zero, put};
-use super::slot_info::SlotInfo;
-use super::slot_kind::SlotKind;
 use crate::crypto::aead::{Nonce, SealedKey, Tag};
 use crate::crypto::cost::{AdmittedCost, KdfCost, KdfLimits};
+use crate::crypto::kdf::Salt;
 use crate::crypto::kdf::{self, KdfFailed};
 use crate::crypto::keys::MasterKey;
+use crate::crypto::keys::StoreId;
 use crate::crypto::master_key::LabelKey;
 use crate::crypto::registry::{LabelAad, MasterKeyAad, SlotMessage};
 use crate::crypto::rng::{self, RandomnessFailed};
-use crate::crypto::salt::Salt;
 use crate::crypto::slot_keys::{SlotKeys, WrappedMasterKey};
-use crate::crypto::store_id::StoreId;
 
 /// Bytes of one keyslot.
 pub(super) const SLOT_BYTES: usize = 256;
@@ -291,3 +292,107 @@ mod at {
 const FREE: u8 = 0;
 const NO_COST: KdfCost = KdfCost::new(0, 0, 0);
 const SEALED_KEY_BYTES: usize = 24 + 32 + 16;
+
+/// Which kind of credential a keyslot is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum SlotKind {
+    /// A passphrase.
+    Passphrase,
+    /// A passphrase and a keyfile; both are needed.
+    PassphraseAndKeyfile,
+    /// A recovery key.
+    RecoveryKey,
+    /// A raw key of the application.
+    RawKey,
+}
+
+impl SlotKind {
+    /// Every kind.
+    pub const ALL: [Self; 4] =
+        [Self::Passphrase, Self::PassphraseAndKeyfile, Self::RecoveryKey, Self::RawKey];
+
+    pub(super) const fn code(self) -> u8 {
+        match self {
+            Self::Passphrase => 1,
+            Self::PassphraseAndKeyfile => 2,
+            Self::RecoveryKey => 3,
+            Self::RawKey => 4,
+        }
+    }
+
+    pub(super) fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.code() == code)
+    }
+
+    /// Whether a person may have chosen the secret, so that guesses must be made expensive.
+    #[must_use]
+    pub const fn has_passphrase(self) -> bool {
+        matches!(self, Self::Passphrase | Self::PassphraseAndKeyfile)
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Passphrase => "passphrase",
+            Self::PassphraseAndKeyfile => "passphrase and keyfile",
+            Self::RecoveryKey => "recovery key",
+            Self::RawKey => "raw key",
+        }
+    }
+}
+
+impl fmt::Display for SlotKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The facts about a keyslot that an unlocked store provides.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct SlotInfo {
+    pub(super) number: u8,
+    pub(super) kind: SlotKind,
+    pub(super) cost: Option<KdfCost>,
+    pub(super) label: SlotLabel,
+    pub(super) created_ms: u64,
+    pub(super) is_current: bool,
+}
+
+impl SlotInfo {
+    /// The number of the slot, from 0 to 7.
+    #[must_use]
+    pub fn number(&self) -> u8 {
+        self.number
+    }
+
+    /// The kind of credential that opens it.
+    #[must_use]
+    pub fn kind(&self) -> SlotKind {
+        self.kind
+    }
+
+    /// Its label, chosen by the owner.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        self.label.as_str()
+    }
+
+    /// The cost of one guess at its passphrase, if it has one.
+    #[must_use]
+    pub fn kdf_cost(&self) -> Option<KdfCost> {
+        self.cost
+    }
+
+    /// When its credential was enrolled, by the clock of the machine that did it.
+    #[must_use]
+    pub fn created(&self) -> SystemTime {
+        UNIX_EPOCH.checked_add(Duration::from_millis(self.created_ms)).unwrap_or(UNIX_EPOCH)
+    }
+
+    /// Whether this session was unlocked through it.
+    #[must_use]
+    pub fn is_current(&self) -> bool {
+        self.is_current
+    }
+}

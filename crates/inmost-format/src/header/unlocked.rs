@@ -8,7 +8,7 @@ use super::error::HeaderError;
 use super::fields::{Fields, HEADER_BYTES, successor};
 use super::label::SlotLabel;
 use super::parsed::Header;
-use super::slot_info::SlotInfo;
+use super::slots::SlotInfo;
 use super::slots::{KeySlot, Slot, SlotAddress};
 use crate::crypto::keys::{AnchorKey, DataKey, MasterKey};
 use crate::crypto::record_keys::RecordKeys;

@@ -4,8 +4,8 @@
 //! shrinks too much is joined with its neighbour. The caller keeps totals and defines the meaning of names.
 
 use super::node::{Entries, Entry, EntryRange};
-use super::size_class::NODE_BYTES;
-use super::tree::{Body, Owner, Ref, by_position, runs};
+use super::sealed::NODE_BYTES;
+use super::tree::{Body, Owner, Ref, by_position, divide};
 use super::{NodeSink, NodeSource, ObjectId, RecordError, codec};
 
 impl Body<Entries> {
@@ -154,12 +154,7 @@ fn by_name(name: &str) -> impl Fn(u64, &[Ref<EntryRange>]) -> usize {
 }
 
 fn split(entries: Entries) -> Result<Vec<Entries>, RecordError> {
-    let sizes = entries.0.iter().map(entry_size).collect::<Result<Vec<_>, _>>()?;
-    let mut rest = entries.0.into_iter();
-    Ok(runs(&sizes, LEAF)
-        .into_iter()
-        .map(|length| Entries(rest.by_ref().take(length).collect()))
-        .collect())
+    Ok(divide(entries.0, entry_size, LEAF)?.into_iter().map(Entries).collect())
 }
 
 fn len(entries: &Entries) -> u64 {

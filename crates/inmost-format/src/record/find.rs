@@ -5,8 +5,7 @@
 //! length and are left. From the others follow the address, and with it the associated data, and the size class: so the AEAD
 //! decides. A place that does not authenticate is never reported.
 
-use super::sealed::{self, HEADER, Sealer, Tag, VERSION};
-use super::size_class::{self, PREFIX};
+use super::sealed::{self, HEADER, PREFIX, Sealer, Tag, VERSION};
 use super::{Kind, RecordId};
 use crate::crypto::aead::Nonce;
 use crate::limits::RECORD_FRAME;
@@ -14,7 +13,7 @@ use crate::secret::{SHALLOW, on_wiped_stack};
 
 /// A record that authenticates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Found {
+pub struct FoundRecord {
     /// Its name.
     pub id: RecordId,
     /// Its authentication tag.
@@ -30,7 +29,7 @@ impl Sealer {
         &self,
         bytes: &[u8],
         end: usize,
-        visit: &mut impl FnMut(usize, Found),
+        visit: &mut impl FnMut(usize, FoundRecord),
     ) -> usize {
         on_wiped_stack::<SHALLOW, _>(|| {
             let mut at = 0;
@@ -62,16 +61,16 @@ impl Sealer {
     }
 
     /// Returns the record whose value begins with the first of these bytes.
-    fn find(&self, bytes: &[u8]) -> Option<Found> {
+    fn find(&self, bytes: &[u8]) -> Option<FoundRecord> {
         let (id, body) = self.peek(bytes)?;
         if !is_possible(id) {
             return None;
         }
-        let length = size_class::class_of(body)? + RECORD_FRAME;
+        let length = sealed::class_of(body)? + RECORD_FRAME;
         let value = bytes.get(..length)?;
         let (named, _) = self.open_any(&self.address(id), value).ok()?;
         let tag = sealed::tag_of(value)?;
-        (named == id).then_some(Found { id, tag, length })
+        (named == id).then_some(FoundRecord { id, tag, length })
     }
 }
 
@@ -94,8 +93,8 @@ fn is_possible(id: RecordId) -> bool {
 mod tests {
     use super::*;
     use crate::crypto::keys::DataKey;
+    use crate::crypto::keys::StoreId;
     use crate::crypto::record_keys::RecordKeys;
-    use crate::crypto::store_id::StoreId;
     use crate::record::node::Text;
     use crate::record::{Node, ObjectId};
     use crate::secret::SecretBytes;

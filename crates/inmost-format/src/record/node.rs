@@ -11,10 +11,9 @@ use super::codec::{self, CodecError};
 pub use super::file::{File, Text, TextCount};
 use super::folder::FOLDER_BYTES;
 pub use super::folder::{Entries, Entry, EntryRange, FileInfo, Folder, Name, Totals, What, Writer};
-use super::header_id::HeaderId;
 use super::history::{Extension, History, VersionRange, Versions};
+use super::sealed::BODY_BYTES;
 use super::sealed::Tag;
-use super::size_class::BODY_BYTES;
 pub use super::trail::Trail;
 use super::tree::{Body, Inner, Leaf};
 
@@ -113,6 +112,26 @@ impl Root {
         }
     }
 }
+
+/// Identifies one authentic header. The revision is not enough: a change interrupted by a power failure may leave a
+/// header behind, and the next change uses its revision again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct HeaderId {
+    /// Its revision.
+    #[serde(with = "codec::fixed")]
+    pub revision: u64,
+    /// The first half of its MAC.
+    pub mac: HeaderMac,
+}
+
+impl HeaderId {
+    /// The identifier that stands for no header: before the first one, and in a store without a header.
+    pub const NONE: Self = Self { revision: 0, mac: HeaderMac([0; 16]) };
+}
+
+/// The first half of a header's MAC: finding another header with the same half is infeasible.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct HeaderMac(pub [u8; 16]);
 
 /// A reference to the head of an object.
 #[derive(Clone, Copy, Serialize, Deserialize)]

@@ -223,12 +223,13 @@ fn part(
         return Ok(Readings::default());
     }
     let bytes = end.saturating_sub(start);
-    let mut text = Wiped::new(String::with_capacity(usize::try_from(bytes).map_err(|_| BROKEN)?.min(PART)));
+    let mut text =
+        Wiped::new(String::with_capacity(usize::try_from(bytes).map_err(|_| BROKEN)?.min(PART)));
     body.visit::<RecordError>(source, object, start, &mut |before, chunk: &Text| {
-        let inside = |at: u64| usize::try_from(at.saturating_sub(before.bytes)).unwrap_or(usize::MAX);
+        let inside = |at: u64| usize::try_from(at.saturating_sub(before)).unwrap_or(usize::MAX);
         let chunk = chunk.as_str();
         text.append(chunk.get(inside(start)..inside(end).min(chunk.len())).ok_or(BROKEN)?);
-        Ok(before.bytes.saturating_add(u64::try_from(chunk.len()).unwrap_or(u64::MAX)) < end)
+        Ok(before.saturating_add(u64::try_from(chunk.len()).unwrap_or(u64::MAX)) < end)
     })?;
     Readings::parse(&text)
 }
@@ -313,7 +314,10 @@ mod tests {
             let all: Vec<(u64, u64)> = all.iter().map(|it| (it.file, it.day)).collect();
             assert_eq!(all, self.model.clone().into_iter().collect::<Vec<_>>());
             assert_eq!(count(&body), u64::try_from(all.len()).unwrap());
-            for file in [0, 64, 6_400, 64_000, u64::MAX].into_iter().chain(self.model.keys().copied().take(5)) {
+            for file in [0, 64, 6_400, 64_000, u64::MAX]
+                .into_iter()
+                .chain(self.model.keys().copied().take(5))
+            {
                 let day = day_of(&self.nodes, OBJECT, &body, file).unwrap();
                 assert_eq!(day, self.model.get(&file).copied(), "{file}");
             }
@@ -369,7 +373,13 @@ mod tests {
             Readings::load(&Plain::default(), OBJECT, &body).ok().map(|readings| readings.len())
         };
         assert_eq!(load(entry), Some(1));
-        for text in ["x", &entry.to_uppercase().replace("4E", "+1"), &entry.repeat(2), &entry[1..], "4E".repeat(12).as_str()] {
+        for text in [
+            "x",
+            &entry.to_uppercase().replace("4E", "+1"),
+            &entry.repeat(2),
+            entry.strip_prefix('0').unwrap(),
+            "4E".repeat(12).as_str(),
+        ] {
             assert_eq!(load(text), None, "{text}");
         }
     }

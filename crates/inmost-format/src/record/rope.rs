@@ -165,8 +165,7 @@ fn after(text: &Text, start: u64) -> Result<&str, RecordError> {
 }
 
 /// The error for a position outside the text: counts and text disagree.
-pub const BROKEN: RecordError =
-    RecordError::Damaged { kind: Kind::Chunk, flaw: Flaw::Malformed };
+pub const BROKEN: RecordError = RecordError::Damaged { kind: Kind::Chunk, flaw: Flaw::Malformed };
 
 #[cfg(test)]
 mod tests;

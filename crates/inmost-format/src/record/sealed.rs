@@ -1,18 +1,18 @@
 //! Sealing and opening of single records.
 //!
 //! A value is version, nonce, ciphertext and tag. The associated data names store, generation and address;
-//! the plaintext begins with the record's own name. So a value opens only where it was written.
+//! the plaintext begins with the record's own name. So a value opens only where it was written. It is padded to one of five
+//! size classes, which hides the exact length of a text from anyone who reads the stored values.
 
 use crate::secret::{Granted, Wiped};
 use serde::{Deserialize, Serialize};
 
-use super::size_class::{self, BODY_BYTES, PREFIX};
 use super::{Flaw, Kind, Node, ObjectId, RecordError, RecordId};
 use crate::crypto::aead::{self, AeadKey, Nonce, SealError};
+use crate::crypto::keys::StoreId;
 use crate::crypto::record_keys::RecordKeys;
 use crate::crypto::registry::RecordAad;
-use crate::crypto::store_id::StoreId;
-use crate::limits::RECORD_FRAME;
+use crate::limits::{RECORD_CLASSES, RECORD_FRAME};
 use inmost_storage::Address;
 
 /// The authentication tag of a record, as its parent stores it.
@@ -99,7 +99,7 @@ impl Sealer {
         let (header, rest) = value.split_at_mut(HEADER);
         let (prefix, body) = rest.split_at_mut(PREFIX);
         let length = node.encode(body).map_err(|_| RecordError::TooLarge)?;
-        let class = size_class::class_of(length).ok_or(RecordError::TooLarge)?;
+        let class = class_of(length).ok_or(RecordError::TooLarge)?;
         write_prefix(prefix, id, length)?;
 
         let (plaintext, rest) = rest.split_at_mut(class);
@@ -152,7 +152,7 @@ impl Sealer {
 
     /// Opens a value, and returns the name that the record says it has.
     fn open_named(&self, address: &Address, value: Vec<u8>) -> Result<(RecordId, Body), Flaw> {
-        if !size_class::is_value_len(value.len()) || value.first() != Some(&VERSION) {
+        if !is_value_len(value.len()) || value.first() != Some(&VERSION) {
             return Err(Flaw::Frame);
         }
         let mut value = Wiped::new(value);
@@ -230,6 +230,28 @@ pub(super) fn read_prefix(plaintext: &[u8]) -> Option<(RecordId, usize)> {
 pub(super) const VERSION: u8 = 1;
 /// Version and nonce.
 pub(super) const HEADER: usize = 1 + 24;
+
+/// Bytes of a record's plaintext before its body: kind, object, index, body length.
+pub const PREFIX: usize = 1 + 16 + 8 + 2;
+
+/// The largest body that fits a record.
+pub const BODY_BYTES: usize = body_bytes(4_096);
+/// The largest body of a node of the counted tree, and of a folder that holds its entries itself.
+pub const NODE_BYTES: usize = body_bytes(2_048);
+
+/// The class of a body of this length: plaintext bytes after padding.
+pub fn class_of(body: usize) -> Option<usize> {
+    RECORD_CLASSES.into_iter().find(|class| body <= body_bytes(*class))
+}
+
+/// Whether a sealed value may have this length.
+pub fn is_value_len(length: usize) -> bool {
+    RECORD_CLASSES.into_iter().any(|class| class + RECORD_FRAME == length)
+}
+
+const fn body_bytes(class: usize) -> usize {
+    class - PREFIX
+}
 
 #[cfg(test)]
 mod tests;

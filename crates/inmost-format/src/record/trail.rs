@@ -8,9 +8,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::sealed::Tag;
+use crate::crypto::keys::StoreId;
 use crate::crypto::prf::{self, PrfKey};
 use crate::crypto::registry::role;
-use crate::crypto::store_id::StoreId;
 
 /// The roots before a root.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]

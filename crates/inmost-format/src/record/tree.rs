@@ -13,7 +13,6 @@ mod replace;
 #[cfg(test)]
 mod tests;
 mod visit;
-mod visit_places;
 
 use std::ops::{AddAssign, Deref};
 use std::sync::Arc;
@@ -22,13 +21,13 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::codec::{CodecError, DirectEncode, Output, Sink};
+use super::sealed::NODE_BYTES;
 use super::sealed::Tag;
-use super::size_class::NODE_BYTES;
 use super::{Flaw, Kind, Node, NodeSource, ObjectId, RecordError, RecordId};
 
 pub use gap::Place;
-pub use replace::{Owner, runs};
-pub use visit_places::Way;
+pub use replace::{Owner, divide, runs};
+pub use visit::Way;
 
 /// The summary that an inner node keeps of everything below one child.
 pub trait Summary: Clone + Serialize + DeserializeOwned {

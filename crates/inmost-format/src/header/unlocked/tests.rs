@@ -3,10 +3,10 @@
 use super::*;
 use crate::assert_leaks_nowhere;
 use crate::crypto::cost::KdfLimits;
+use crate::header::SlotKind;
 use crate::header::credential::Credential;
 use crate::header::fixtures::{STORE, Secrets, TINY, created_with, enrol};
 use crate::header::label::SlotLabel;
-use crate::header::slot_kind::SlotKind;
 use crate::record::Sealer;
 
 fn unlocks(header: &[u8; HEADER_BYTES], credential: Credential) -> bool {

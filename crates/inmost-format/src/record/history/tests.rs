@@ -2,7 +2,7 @@
 
 use super::super::node::Node;
 use super::super::plain::{OBJECT, Plain, Random};
-use super::super::size_class::NODE_BYTES;
+use super::super::sealed::NODE_BYTES;
 use super::super::tree::{Place, Way};
 use super::*;
 use crate::record::RecordError;

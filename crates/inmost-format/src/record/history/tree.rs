@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::super::codec::{self, CodecError};
 use super::super::node::Node;
-use super::super::size_class::{BODY_BYTES, NODE_BYTES};
-use super::super::tree::{Body, HEAD_FIELDS, Inner, Leaf, Owner, Summary, by_position, runs};
+use super::super::sealed::{BODY_BYTES, NODE_BYTES};
+use super::super::tree::{Body, HEAD_FIELDS, Inner, Leaf, Owner, Summary, by_position, divide};
 use super::super::{Kind, NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag};
 use super::{Before, History, Version, VersionRange, Versions};
 
@@ -222,10 +222,7 @@ fn sizes(versions: &Versions) -> Result<usize, RecordError> {
 
 /// The leaves that these entries take: none without entries, and one with a single entry, however long.
 fn divided(versions: Versions) -> Result<Vec<Versions>, RecordError> {
-    let sizes = versions.0.iter().map(size_of).collect::<Result<Vec<_>, _>>()?;
-    let mut rest = versions.0.into_iter();
-    let lengths = runs(&sizes, LEAF).into_iter();
-    Ok(lengths.map(|length| Versions(rest.by_ref().take(length).collect())).collect())
+    Ok(divide(versions.0, size_of, LEAF)?.into_iter().map(Versions).collect())
 }
 
 fn size_of(version: &Version) -> Result<usize, RecordError> {

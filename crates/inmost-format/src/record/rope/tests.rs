@@ -44,7 +44,10 @@ impl Rope {
     fn check(&self) {
         assert_eq!(self.body.count(), TextCount::of(&self.model));
         assert!(read_text(&self.nodes, OBJECT, &self.body).unwrap().as_str() == self.model);
-        assert_eq!(lines(&self.nodes, OBJECT, &self.body).unwrap(), u64::try_from(self.model.split_terminator('\n').count()).unwrap());
+        assert_eq!(
+            lines(&self.nodes, OBJECT, &self.body).unwrap(),
+            u64::try_from(self.model.split_terminator('\n').count()).unwrap()
+        );
         let closed = is_closed(&self.nodes, OBJECT, &self.body).unwrap();
         assert_eq!(closed, self.model.ends_with('\n'));
         match self.body {

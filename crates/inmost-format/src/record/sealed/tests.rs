@@ -166,3 +166,18 @@ fn two_seals_of_one_record_share_no_nonce() {
     assert_ne!(one[1..25], other[1..25]);
     assert_ne!(one[25..], other[25..]);
 }
+
+#[test]
+fn a_body_takes_the_smallest_class_that_holds_it() {
+    assert_eq!(class_of(0), Some(256));
+    assert_eq!(class_of(229), Some(256));
+    assert_eq!(class_of(230), Some(512));
+    assert_eq!(class_of(BODY_BYTES), Some(4_096));
+    assert_eq!(class_of(BODY_BYTES + 1), None);
+}
+
+#[test]
+fn only_five_lengths_exist() {
+    let lengths: Vec<usize> = (0..10_000).filter(|length| is_value_len(*length)).collect();
+    assert_eq!(lengths, [297, 553, 1_065, 2_089, 4_137]);
+}

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::super::codec;
+use super::super::sealed::NODE_BYTES;
 use super::super::sealed::Tag;
-use super::super::size_class::NODE_BYTES;
 use super::super::{NodeSink, ObjectId, RecordError, RecordId};
 use super::{Body, Inner, LEVELS, Leaf, Ref, Summary, child_id, load_inner, malformed, measure};
 
@@ -266,6 +266,18 @@ pub fn runs(sizes: &[usize], full: usize) -> Vec<usize> {
         }
     }
     runs.into_iter().map(|(length, _)| length).collect()
+}
+
+/// Divides items into runs of at most `full` bytes each. Does no I/O.
+pub fn divide<T>(
+    items: Vec<T>,
+    size_of: impl Fn(&T) -> Result<usize, RecordError>,
+    full: usize,
+) -> Result<Vec<Vec<T>>, RecordError> {
+    let sizes = items.iter().map(size_of).collect::<Result<Vec<_>, _>>()?;
+    let mut rest = items.into_iter();
+    let lengths = runs(&sizes, full).into_iter();
+    Ok(lengths.map(|length| rest.by_ref().take(length).collect()).collect())
 }
 
 fn store_leaf<L: Leaf>(

@@ -103,8 +103,16 @@ fn every_module_names_only_lower_layers() {
 #[test]
 fn the_other_crates_reach_nothing_but_the_public_api() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders = ["cli", "crates/inmost-keyd", "crates/inmost-screen", "nodejs", "python"]
-        .map(|folder| root.join(folder));
+    let folders = [
+        "cli",
+        "crates/inmost-browse",
+        "crates/inmost-console",
+        "crates/inmost-keyd",
+        "crates/inmost-screen",
+        "nodejs",
+        "python",
+    ]
+    .map(|folder| root.join(folder));
     for path in folders.iter().flat_map(|folder| sources(&folder.join("src"))) {
         let errors = check_foreign(&fs::read_to_string(&path).unwrap());
         assert!(errors.is_empty(), "{}: {errors:?}", path.display());
@@ -214,6 +222,8 @@ fn every_source_file_is_declared_as_a_module() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folders = CRATES.iter().map(|krate| krate.folder).chain([
         "cli/src",
+        "crates/inmost-browse/src",
+        "crates/inmost-console/src",
         "crates/inmost-keyd/src",
         "crates/inmost-screen/src",
         "nodejs/src",

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use zeroize::Zeroize;
 
-use crate::wiped::Wiped;
+use inmost_console::Wiped;
 
 /// A read buffer that is wiped as it is consumed.
 pub(crate) struct Chunk {

@@ -4,6 +4,7 @@
 
 mod accept_rollback;
 mod backup;
+#[cfg(feature = "browse")]
 mod browse;
 mod call;
 mod cat;
@@ -86,6 +87,7 @@ pub(crate) enum Command {
     Cat(cat::Cat),
     Write(write::Write),
     Edit(edit::Edit),
+    #[cfg(feature = "browse")]
     Browse(browse::Browse),
     Rm(rm::Rm),
     Mv(mv::Mv),
@@ -174,6 +176,7 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Cat(cat) => cat.run(),
         Command::Write(write) => write.run(),
         Command::Edit(edit) => edit.run(),
+        #[cfg(feature = "browse")]
         Command::Browse(browse) => browse.run(),
         Command::Rm(rm) => rm.run(),
         Command::Mv(mv) => mv.run(),

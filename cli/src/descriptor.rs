@@ -5,7 +5,7 @@ use std::io;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::wiped::Wiped;
+use inmost_console::Wiped;
 
 /// A descriptor inherited from the parent process.
 ///

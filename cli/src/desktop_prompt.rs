@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use crate::display;
 use crate::exit::{Exit, Failure};
 use crate::passphrase::{self, MAX_BYTES, VARIABLE};
-use crate::wiped::Wiped;
+use inmost_console::Wiped;
 
 /// A program that asks in place of the terminal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]

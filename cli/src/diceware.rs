@@ -5,7 +5,7 @@
 
 use diceware_wordlists::EFF_LONG_WORDLIST;
 
-use crate::wiped::Wiped;
+use inmost_console::Wiped;
 
 /// Six words of the long list of the EFF, 77.5 bits. At the default KDF cost, nobody can afford that many guesses.
 ///

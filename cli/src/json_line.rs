@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
 
 use crate::exit::Failure;
-use crate::wiped::Wiped;
+use inmost_console::Wiped;
 
 /// Appends one object as a line.
 pub(crate) fn append(line: &impl Serialize, to: &mut Wiped) -> Result<(), Failure> {

@@ -1,7 +1,7 @@
 //! Line editing while a passphrase is typed without echo. Does no I/O.
 #![cfg(unix)]
 
-use crate::wiped::Wiped;
+use inmost_console::Wiped;
 
 /// A line that is being typed. It gets the bytes that the terminal sends.
 pub(crate) struct LineEditor {

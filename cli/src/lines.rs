@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use crate::chunk::Chunk;
 use crate::passphrase::BYTE_ORDER_MARK;
-use crate::wiped::Wiped;
+use inmost_console::Wiped;
 
 /// The longest line that is read as a call: four times the largest file, so that its JSON fits.
 pub(crate) const LINE_BYTES: usize = 64 << 20;

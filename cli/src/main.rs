@@ -5,8 +5,6 @@
 
 mod args;
 mod bars;
-#[cfg(unix)]
-mod browse;
 mod chunk;
 mod commands;
 mod compact_hint;
@@ -17,12 +15,9 @@ mod descriptor;
 mod desktop_prompt;
 mod diceware;
 mod disk_usage;
-mod display;
 mod editor;
 mod engine;
 mod error_log;
-mod exit;
-mod file_failure;
 mod host_files;
 mod interrupt;
 mod json_line;
@@ -31,7 +26,6 @@ mod keyfile;
 mod line_editor;
 mod lines;
 mod mcp;
-mod memory_path;
 mod new_passphrase;
 mod output;
 mod pager;
@@ -46,17 +40,12 @@ mod store;
 mod streams;
 mod style;
 mod terminal;
-mod times;
 mod transfer;
 mod usage;
-mod version;
-mod version_diff;
+mod version_line;
 mod windows_name;
-mod wiped {
-    /// A buffer for text and secrets.
-    pub(crate) type Wiped = inmost::Wiped<Vec<u8>>;
-}
 
+use inmost_console::{display, exit, memory_path, times, version, version_diff};
 use std::panic::{self, PanicHookInfo};
 use std::path::Path;
 use std::process::ExitCode;

@@ -5,7 +5,7 @@ use zxcvbn::{Score, zxcvbn};
 use crate::diceware;
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
-use crate::wiped::Wiped;
+use inmost_console::Wiped;
 
 /// Asks until a passphrase was typed twice. An empty line generates one of random words.
 pub(crate) fn choose(terminal: &mut Terminal) -> Result<Wiped, Failure> {

@@ -2,7 +2,7 @@
 
 use crate::display;
 use crate::style::{Piece, Style};
-use crate::wiped::Wiped;
+use inmost_console::Wiped;
 
 /// The diff with colours, and with control characters escaped.
 pub(crate) fn painted(diff: &[u8], style: Style) -> Wiped {

@@ -20,8 +20,8 @@ use crate::descriptor::{self, Descriptor};
 use crate::desktop_prompt::DesktopPrompt;
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
-use crate::wiped::Wiped;
 use crate::{new_passphrase, shell, streams};
+use inmost_console::Wiped;
 
 /// The sources that a command line can give.
 #[derive(clap::Args)]

@@ -3,7 +3,7 @@
 use std::env;
 use std::io::{self, IsTerminal};
 
-use crate::wiped::Wiped;
+use inmost_console::Wiped;
 
 /// Colours are used if standard output is a terminal that supports them, and `NO_COLOR` (<https://no-color.org>) is not set.
 #[derive(Clone, Copy)]

@@ -33,7 +33,7 @@ mod unix {
     use super::{cancelled, failed};
     use crate::exit::Failure;
     use crate::line_editor::{LineEditor, Step};
-    use crate::wiped::Wiped;
+    use inmost_console::Wiped;
 
     /// The controlling terminal of this process.
     pub(crate) struct Terminal(File);
@@ -178,7 +178,7 @@ mod console {
 
     use super::{cancelled, failed};
     use crate::exit::Failure;
-    use crate::wiped::Wiped;
+    use inmost_console::Wiped;
 
     /// The console. Ctrl-C ends the process at once.
     pub(crate) struct Terminal(Stderr);

@@ -5,8 +5,8 @@ use serde::Serialize;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use crate::progress::Progress;
-use crate::wiped::Wiped;
 use crate::{display, json_line};
+use inmost_console::Wiped;
 
 /// The result for one file.
 #[derive(PartialEq, Eq, Debug)]

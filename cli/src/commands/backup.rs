@@ -12,8 +12,8 @@ use crate::output::print;
 use crate::progress::Progress;
 use crate::store::opening::OpenOptions;
 use crate::store::{naming, place};
-use crate::wiped::Wiped;
 use crate::{disk_usage, json_line};
+use inmost_console::Wiped;
 
 /// Write a consistent copy of a store to a new folder
 ///

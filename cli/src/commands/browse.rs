@@ -1,5 +1,8 @@
 //! `inmost browse`
 
+#[cfg(unix)]
+mod editing;
+
 use std::time::Duration;
 
 use crate::args::{ActorArgs, StoreArgs};
@@ -37,7 +40,6 @@ pub(crate) struct Browse {
 impl Browse {
     #[cfg(unix)]
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        use crate::browse;
         use crate::passphrase::Input;
         use crate::store::opening::{OpenOptions, Readings};
         use crate::streams;
@@ -51,21 +53,23 @@ impl Browse {
         }
         let open = || {
             // The browser reads standard input.
-            self.store.open(&OpenOptions {
+            let store = self.store.open(&OpenOptions {
                 input: Input::Taken,
                 hint_compaction: false,
                 readings: Readings::DoNotCount,
                 actor: self.actor.actor(),
                 ..OpenOptions::default()
-            })
+            });
+            store.map(|store| -> inmost_browse::Guard { Box::new(store) })
         };
         let place = self.store.place()?;
         let name = place.file_name().unwrap_or(place.as_os_str());
-        browse::run(&browse::Options {
+        inmost_browse::run(&inmost_browse::Options {
             name: name.to_string_lossy().into_owned(),
             has_colours: Style::of_output().is_on(),
             idle: self.idle,
             open: &open,
+            edit: &editing::edit,
         })
     }
 

@@ -18,7 +18,7 @@ use crate::passphrase::Input;
 use crate::store::opening::{Create, NewStore, OpenOptions, Unused};
 use crate::store::restrictions::Restrictions;
 use crate::streams;
-use crate::wiped::Wiped;
+use inmost_console::Wiped;
 
 /// Run calls of the memory tool
 ///

@@ -12,7 +12,7 @@ use crate::exit::{Exit, Failure};
 use crate::memory_path;
 use crate::output::print;
 use crate::store::opening::OpenOptions;
-use crate::wiped::Wiped;
+use inmost_console::Wiped;
 
 /// Print files of the memory
 ///

@@ -13,7 +13,7 @@ use crate::painted_diff::painted;
 use crate::store::opening::OpenOptions;
 use crate::style::Style;
 use crate::version_diff::{Side, unified};
-use crate::wiped::Wiped;
+use inmost_console::Wiped;
 
 /// Show what a version changed, or the differences between two versions, as a unified diff
 ///

@@ -9,8 +9,8 @@ use crate::args::StoreArgs;
 use crate::exit::Failure;
 use crate::output::print;
 use crate::store::opening::OpenOptions;
-use crate::wiped::Wiped;
 use crate::{confirm, display, json_line};
+use inmost_console::Wiped;
 
 /// Remove records that were set aside
 ///

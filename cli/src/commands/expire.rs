@@ -13,8 +13,8 @@ use crate::output::print;
 use crate::progress::Progress;
 use crate::store::opening::OpenOptions;
 use crate::times::parse_length;
-use crate::wiped::Wiped;
 use crate::{confirm, json_line, times};
+use inmost_console::Wiped;
 
 /// Delete files that were neither read nor changed for long, or set whether that happens by itself
 ///

@@ -21,7 +21,7 @@ use crate::store::naming;
 use crate::store::opening::Held;
 use crate::store::{OpenStore, place};
 use crate::transfer::{Outcome, TransferReport};
-use crate::wiped::Wiped;
+use inmost_console::Wiped;
 
 /// Write the memory to a folder of unencrypted files
 ///

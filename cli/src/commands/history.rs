@@ -11,8 +11,8 @@ use crate::display::{count, duration, size};
 use crate::exit::Failure;
 use crate::output::print;
 use crate::store::opening::OpenOptions;
-use crate::wiped::Wiped;
 use crate::{confirm, json_line, sizes};
+use inmost_console::Wiped;
 
 /// Show or set how long a store keeps versions of its files
 ///

@@ -20,8 +20,9 @@ use crate::output::print;
 use crate::pager;
 use crate::store::opening::OpenOptions;
 use crate::times::parse_moment;
-use crate::version::{self, OFF, Object, TURN_ON};
-use crate::wiped::Wiped;
+use crate::version::{OFF, TURN_ON};
+use crate::version_line::{self, Object};
+use inmost_console::Wiped;
 
 /// List the changes of a store that its history keeps, the newest first
 ///
@@ -51,11 +52,11 @@ pub(crate) struct Log {
     actor: Option<String>,
 
     /// List only changes of this kind
-    #[arg(long, value_parser = version::kinds())]
+    #[arg(long, value_parser = version_line::kinds())]
     kind: Option<VersionKind>,
 
     /// List only changes through this part of the program
-    #[arg(long, value_parser = version::channels())]
+    #[arg(long, value_parser = version_line::channels())]
     channel: Option<VersionChannel>,
 
     /// List only changes at this time or later: 2h or 3d ago, a day such as 2026-11-21, or a time such as
@@ -179,7 +180,7 @@ impl Log {
             if self.json {
                 json_line::append(&Object::of(version), text)?;
             } else {
-                text.append(version::line(version).as_bytes());
+                text.append(version_line::line(version).as_bytes());
             }
         }
         Ok(())

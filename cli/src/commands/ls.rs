@@ -15,8 +15,8 @@ use crate::memory_path::{self, ROOT};
 use crate::output::print;
 use crate::store::opening::OpenOptions;
 use crate::style::{Piece, Style};
-use crate::wiped::Wiped;
 use crate::{display, json_line, times};
+use inmost_console::Wiped;
 
 /// List a folder of the memory, and everything below it, as a tree
 ///

@@ -9,8 +9,8 @@ use crate::exit::{Exit, Failure};
 use crate::output::print;
 use crate::progress::Progress;
 use crate::store::naming;
-use crate::wiped::Wiped;
 use crate::{confirm, display, json_line, recovered};
+use inmost_console::Wiped;
 
 /// Rebuild a damaged store from everything that can still be read
 ///

@@ -11,7 +11,7 @@ use crate::output::print;
 use crate::progress::Progress;
 use crate::store::OpenStore;
 use crate::store::opening::OpenOptions;
-use crate::wiped::Wiped;
+use inmost_console::Wiped;
 
 /// The result as JSON.
 #[derive(Serialize)]

@@ -11,8 +11,8 @@ use crate::interrupt::DaemonWork;
 use crate::output::print;
 use crate::progress::Progress;
 use crate::store::opening::OpenOptions;
-use crate::wiped::Wiped;
 use crate::{confirm, json_line};
+use inmost_console::Wiped;
 
 /// Replace every key of the store, in case one may have leaked
 ///

@@ -18,8 +18,8 @@ use crate::output::print;
 use crate::passphrase::Input;
 use crate::progress::Progress;
 use crate::store::place;
-use crate::wiped::Wiped;
 use crate::{display, json_line, recovered};
+use inmost_console::Wiped;
 
 /// Save the readable files of a damaged store
 ///

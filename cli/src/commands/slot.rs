@@ -16,8 +16,8 @@ use crate::output::print;
 use crate::passphrase::NewPassphraseArgs;
 use crate::store::OpenStore;
 use crate::store::opening::OpenOptions;
-use crate::wiped::Wiped;
 use crate::{confirm, json_line, passphrase, streams};
+use inmost_console::Wiped;
 
 /// List, add and remove keyslots
 ///

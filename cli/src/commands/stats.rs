@@ -14,8 +14,8 @@ use crate::exit::Failure;
 use crate::memory_path::ROOT;
 use crate::output::print;
 use crate::store::opening::OpenOptions;
-use crate::wiped::Wiped;
 use crate::{display, json_line};
+use inmost_console::Wiped;
 
 /// Show statistics of the memory: files, folders, size of the text, and the largest, oldest and newest file
 ///

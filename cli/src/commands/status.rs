@@ -16,9 +16,9 @@ use crate::exit::{Exit, Failure};
 use crate::json_line;
 use crate::output::print;
 use crate::store::opening::{Held, OpenOptions};
-use crate::wiped::Wiped;
 #[cfg(feature = "postgres")]
 use crate::{store::database, streams};
+use inmost_console::Wiped;
 
 /// Show the size, the history, the protections and the key daemon of a store
 ///

@@ -18,8 +18,8 @@ use crate::progress::Progress;
 use crate::store::opening::OpenOptions;
 use crate::times::{self, parse_moment};
 use crate::version::{self, nothing_found};
-use crate::wiped::Wiped;
 use crate::{confirm, json_line, streams};
+use inmost_console::Wiped;
 
 /// Undo changes: by an actor, since a time, or of a path
 ///

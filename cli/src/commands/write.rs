@@ -8,7 +8,7 @@ use crate::memory_path;
 use crate::passphrase::Input;
 use crate::store::opening::OpenOptions;
 use crate::streams;
-use crate::wiped::Wiped;
+use inmost_console::Wiped;
 
 /// Write a file of the memory from standard input
 ///

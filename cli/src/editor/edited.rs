@@ -3,7 +3,7 @@
 use super::private_folder::PrivateFolder;
 use super::process::{Editor, Signals};
 use crate::exit::{Exit, Failure};
-use crate::wiped::Wiped;
+use inmost_console::Wiped;
 
 /// A text after a person has edited it. It is removed from the private folder on drop.
 pub(crate) struct Edited {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::exit::{Exit, Failure};
 use crate::host_files::{self, MAX_FILE_BYTES};
 use crate::streams;
-use crate::wiped::Wiped;
+use inmost_console::Wiped;
 
 /// The folder. On drop, every file in it is overwritten and removed, unless [`PrivateFolder::keep`] was called.
 pub(crate) struct PrivateFolder {

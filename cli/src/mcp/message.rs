@@ -14,7 +14,7 @@ use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-use crate::wiped::Wiped;
+use inmost_console::Wiped;
 
 /// The arguments of a tool call as the client sent them: the text of a JSON object. An extension of the request.
 #[derive(Clone)]

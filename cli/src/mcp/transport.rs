@@ -17,7 +17,7 @@ use super::message::{self, Refusal};
 use crate::json_line;
 use crate::lines::{LINE_BYTES, Line, Lines};
 use crate::streams;
-use crate::wiped::Wiped;
+use inmost_console::Wiped;
 
 /// Standard input and output.
 pub(super) struct Stdio {

@@ -10,8 +10,8 @@ use super::Grep;
 use crate::exit::Failure;
 use crate::output::print;
 use crate::style::{Piece, Style};
-use crate::wiped::Wiped;
 use crate::{display, json_line};
+use inmost_console::Wiped;
 
 pub(super) struct Output<'a> {
     args: &'a Grep,

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use inmost::NewFile;
 
 use crate::host_files::{self, MAX_FILE_BYTES};
-use crate::wiped::Wiped;
+use inmost_console::Wiped;
 
 /// The text and the times of a plain file.
 pub(super) struct PlainFile {

@@ -111,9 +111,7 @@ pub use inmost_engines::postgres::{
 pub use session::Postgres;
 
 // Reports of maintenance.
-pub use maintenance::{
-    CheckReport, RecoveryReport, SetAside, StoreProblem, VerifiedCopy, WithProgress,
-};
+pub use maintenance::{CheckReport, RecoveryReport, SetAside, StoreProblem, VerifiedCopy};
 
 // Protection of keys against swap and core dumps.
 pub use inmost_format::secret::{Protections, harden_process, protections};

@@ -16,7 +16,6 @@ mod rotate;
 mod salvage;
 mod set_aside;
 mod shared_rewrite;
-mod with_progress;
 
 pub use backup::VerifiedCopy;
 #[cfg(test)]
@@ -24,4 +23,3 @@ pub(crate) use bare_records::BareRecords;
 pub use check_report::{CheckReport, StoreProblem};
 pub use recovery::RecoveryReport;
 pub use set_aside::SetAside;
-pub use with_progress::WithProgress;

@@ -95,10 +95,8 @@ fn long_use_stays_within_its_room() {
         if session.compaction_due().unwrap() {
             let before = disk(&session);
             // During a rewrite, the old and the new generation exist together.
-            session
-                .with_progress(|_| most = most.max(folder_bytes(&path_of_store)))
-                .purge()
-                .unwrap();
+            let mut progress = |_| most = most.max(folder_bytes(&path_of_store));
+            session.purge_reporting(&mut progress).unwrap();
             assert!(disk(&session) < before);
             assert!(!session.compaction_due().unwrap(), "a rewrite is still due after a rewrite");
             most_rewritten = most_rewritten.max(disk(&session));

@@ -80,7 +80,12 @@ impl Session {
         self.backup_with_versions_reporting(path.as_ref(), &mut |_| {})
     }
 
-    pub(super) fn backup_with_versions_reporting(
+    /// As [`backup_with_versions`](Session::backup_with_versions), with a callback that gets the number of records written, then the number read.
+    /// It must not use the session: a store that several hosts share is locked meanwhile, and it would wait for itself.
+    ///
+    /// # Errors
+    /// Those of [`backup_with_versions`](Session::backup_with_versions).
+    pub fn backup_with_versions_reporting(
         &self,
         path: &Path,
         progress: &mut dyn FnMut(u64),
@@ -88,7 +93,12 @@ impl Session {
         verified(self.write_copy(path, Versions::Keep, progress)?, path, progress)
     }
 
-    pub(super) fn backup_reporting(
+    /// As [`backup`](Session::backup), with a callback that gets the number of records written so far.
+    /// It must not use the session: a store that several hosts share is locked meanwhile, and it would wait for itself.
+    ///
+    /// # Errors
+    /// Those of [`backup`](Session::backup).
+    pub fn backup_reporting(
         &self,
         path: &Path,
         progress: &mut dyn FnMut(u64),
@@ -96,7 +106,12 @@ impl Session {
         self.write_copy(path, Versions::Drop, progress).map(drop)
     }
 
-    pub(super) fn backup_verified_reporting(
+    /// As [`backup_verified`](Session::backup_verified), with a callback that gets the number of records written, then the number read.
+    /// It must not use the session: a store that several hosts share is locked meanwhile, and it would wait for itself.
+    ///
+    /// # Errors
+    /// Those of [`backup_verified`](Session::backup_verified).
+    pub fn backup_verified_reporting(
         &self,
         path: &Path,
         progress: &mut dyn FnMut(u64),

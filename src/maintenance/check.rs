@@ -37,7 +37,12 @@ impl Session {
         self.check_reporting(&mut |_| {})
     }
 
-    pub(super) fn check_reporting(
+    /// As [`check`](Session::check), with a callback that gets the number of records read so far; each record is read twice.
+    /// It must not use the session: a store that several hosts share is locked meanwhile, and it would wait for itself.
+    ///
+    /// # Errors
+    /// Those of [`check`](Session::check).
+    pub fn check_reporting(
         &self,
         progress: &mut dyn FnMut(u64),
     ) -> Result<CheckReport, StoreError> {

@@ -18,11 +18,7 @@ impl Session {
     /// # Errors
     /// [`StoreError::AlreadyExists`]; [`StoreError::Unavailable`]; [`StoreError::Tampered`] if a live record is damaged;
     /// [`StoreError::CopyNotVerified`]; [`StoreError::InMemory`].
-    pub fn copy_in(&self, database: &Postgres, id: VaultId) -> Result<(), StoreError> {
-        self.copy_in_reporting(database, id, &mut |_| {})
-    }
-
-    pub(super) fn copy_in_reporting(
+    pub fn copy_in(
         &self,
         database: &Postgres,
         id: VaultId,

@@ -40,7 +40,12 @@ impl Session {
         self.purge_reporting(&mut |_| {})
     }
 
-    pub(super) fn purge_reporting(&self, progress: &mut dyn FnMut(u64)) -> Result<(), StoreError> {
+    /// As [`purge`](Session::purge), with a callback that gets the number of records written so far.
+    /// It must not use the session: a store that several hosts share is locked meanwhile, and it would wait for itself.
+    ///
+    /// # Errors
+    /// Those of [`purge`](Session::purge).
+    pub fn purge_reporting(&self, progress: &mut dyn FnMut(u64)) -> Result<(), StoreError> {
         self.exclusive(|exclusive| exclusive.rewrite(None, Versions::Drop, progress))
     }
 
@@ -52,10 +57,12 @@ impl Session {
         self.compact_reporting(&mut |_| {})
     }
 
-    pub(super) fn compact_reporting(
-        &self,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<(), StoreError> {
+    /// As [`compact`](Session::compact), with a callback that gets the number of records written so far.
+    /// It must not use the session: a store that several hosts share is locked meanwhile, and it would wait for itself.
+    ///
+    /// # Errors
+    /// Those of [`compact`](Session::compact).
+    pub fn compact_reporting(&self, progress: &mut dyn FnMut(u64)) -> Result<(), StoreError> {
         self.exclusive(|exclusive| exclusive.rewrite(None, Versions::Keep, progress))
     }
 
@@ -68,7 +75,12 @@ impl Session {
         self.migrate_reporting(engine, &mut |_| {})
     }
 
-    pub(super) fn migrate_reporting(
+    /// As [`migrate`](Session::migrate), with a callback that gets the number of records written so far.
+    /// It must not use the session: a store that several hosts share is locked meanwhile, and it would wait for itself.
+    ///
+    /// # Errors
+    /// Those of [`migrate`](Session::migrate).
+    pub fn migrate_reporting(
         &self,
         engine: StorageEngine,
         progress: &mut dyn FnMut(u64),

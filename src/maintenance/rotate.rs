@@ -25,7 +25,12 @@ impl Session {
         self.rotate_reporting(keep.into(), &mut |_| {})
     }
 
-    pub(super) fn rotate_reporting(
+    /// As [`rotate`](Session::rotate), with a callback that gets the number of records written so far.
+    /// It must not use the session: a store that several hosts share is locked meanwhile, and it would wait for itself.
+    ///
+    /// # Errors
+    /// Those of [`rotate`](Session::rotate).
+    pub fn rotate_reporting(
         &self,
         keep: Credential<'_>,
         progress: &mut dyn FnMut(u64),

@@ -36,7 +36,7 @@ fn a_store_with_a_past_is_clean() {
     assert!(!memory.try_run_json(call).expect("open").is_error());
 
     let mut steps = 0;
-    let report = session.with_progress(|records| steps = records).check().expect("readable");
+    let report = session.check_reporting(&mut |records| steps = records).expect("readable");
     assert!(report.is_clean(), "{:?}", report.problems);
     assert_eq!(report.orphans, 0);
     let status = session.status().expect("open");

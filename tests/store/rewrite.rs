@@ -88,7 +88,7 @@ fn a_purge_leaves_no_old_record_and_every_live_file() {
 
     let session = unlock(&path);
     let mut reported = 0;
-    session.with_progress(|records| reported = records).purge().unwrap();
+    session.purge_reporting(&mut |records| reported = records).unwrap();
     assert!(reported > 100, "the progress reported {reported} records");
     assert_eq!(contents(&session), before);
     assert!(session.status().unwrap().commit > commit);

@@ -84,7 +84,7 @@ impl Check {
         match opened {
             Ok(session) => {
                 self.store.warn_of_anchor(session.status()?.anchor);
-                let report = session.with_progress(|records| progress.update(records)).check();
+                let report = session.check_reporting(&mut |records| progress.update(records));
                 session.lock();
                 Ok((report?, None))
             }

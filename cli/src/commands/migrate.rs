@@ -103,7 +103,7 @@ fn copy_into_database(
     let Some(id) = id else {
         return Err(naming::at(place, inmost::StoreError::NotAStore));
     };
-    let copied = session.with_progress(progress).copy_in(&database, id);
+    let copied = session.copy_in(&database, id, progress);
     copied.map_err(|error| naming::at(place, error))
 }
 

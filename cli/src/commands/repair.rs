@@ -119,7 +119,7 @@ fn is_clean(vault: &mut Vault, secret: &Secret) -> Result<bool, Failure> {
         Err(error) => return Err(error.into()),
     };
     let mut progress = Progress::new("records read");
-    let report = session.with_progress(|records| progress.update(records)).check();
+    let report = session.check_reporting(&mut |records| progress.update(records));
     session.lock();
     Ok(report?.problems.is_empty())
 }

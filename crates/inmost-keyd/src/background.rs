@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 #[cfg(windows)]
 use winsafe::co;
 
+use crate::body::{self, Wiped};
 use crate::error::DaemonError;
 use crate::facts::{DaemonOptions, Limits};
 use crate::frame::{self, HELLO};
 use crate::secret::Secret;
-use crate::wiped::Wiped;
-use crate::{server, wire_path};
+use crate::server;
 
 /// The instructions for the process; the body of the frame is the secret.
 #[derive(Serialize, Deserialize)]
@@ -49,8 +49,8 @@ pub fn start(
 ) -> Result<AnchorStatus, DaemonError> {
     let order = Order {
         // Absolute: the process changes to another folder.
-        store: wire_path::encode(store)?,
-        anchor: options.anchor.as_deref().map(wire_path::encode).transpose()?,
+        store: body::encode_path(store)?,
+        anchor: options.anchor.as_deref().map(body::encode_path).transpose()?,
         limits: options.limits,
         kind: secret.kind(),
     };
@@ -122,10 +122,10 @@ fn serve(
     secret: Wiped,
     listener: &mut Option<impl Write>,
 ) -> Result<(), DaemonError> {
-    let store = wire_path::decode(&order.store);
+    let store = body::decode_path(&order.store);
     let mut options = DaemonOptions::new(order.limits);
     if let Some(anchor) = order.anchor.as_deref() {
-        options = options.anchor(wire_path::decode(anchor));
+        options = options.anchor(body::decode_path(anchor));
     }
     let parsed = Secret::from_bytes(order.kind, secret.as_slice())?;
     // Wiped now: this function returns when the store is locked.

@@ -1,7 +1,5 @@
 //! A store that a key daemon holds.
 
-mod expiry;
-mod history;
 mod store;
 
 use std::path::{Path, PathBuf};
@@ -9,17 +7,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use inmost::{
     CheckReport, FileError, SessionStatus, SetAside, SlotInfo, StorageEngine, StoreError,
-    ToolOptions, VerifiedCopy, Wiped,
+    ToolOptions, VerifiedCopy,
 };
 
-use crate::connection::{Connection, connect, lock};
+use crate::body;
+use crate::connection::{ConnectOptions, Connection, connect, lock};
 use crate::error::DaemonError;
 use crate::facts::DaemonFacts;
-use crate::message::ClientMessage;
 use crate::request::Request;
-use crate::requests::{keyslot, maintenance};
+use crate::requests::{
+    AddSlot, Backup, BackupVerified, BackupWithVersions, Check, ClientMessage, Compact,
+    CompactionDue, DiscardSetAside, Facts, ListSetAside, Migrate, Purge, RemoveSlot, ReplaceSlot,
+    Rotate, Slots, Status,
+};
 use crate::secret::{Secret, SlotOptions};
-use crate::wire_path;
 
 /// A store that a key daemon holds: a cheap handle that clones and threads share, as a [`Session`](inmost::Session) is.
 ///
@@ -40,70 +41,7 @@ struct Shared {
     connection: Mutex<Connection>,
 }
 
-/// How a client connects.
-#[derive(Clone, Default)]
-#[must_use]
-pub struct ConnectOptions {
-    pub(crate) anchor: Option<PathBuf>,
-    pub(crate) tool: Option<ToolOptions>,
-    pub(crate) status_only: bool,
-    pub(crate) actor: Option<Wiped<String>>,
-    pub(crate) is_program: bool,
-    pub(crate) is_unrecorded: bool,
-}
-
 impl ConnectOptions {
-    /// No restrictions, and no check of the anchor.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Connects only to a daemon that unlocked the store with this anchor file.
-    pub fn anchor(mut self, file: Option<&Path>) -> Self {
-        self.anchor = file.map(Path::to_owned);
-        self
-    }
-
-    /// Fixes the options of every tool call of this client: they replace the options of the
-    /// [`MemoryTool`](inmost::MemoryTool). If they restrict the tool to less than the whole store, or screen it, the
-    /// daemon refuses all other requests on this connection. Screening runs in the daemon.
-    pub fn tool(mut self, options: ToolOptions) -> Self {
-        self.tool = Some(options);
-        self
-    }
-
-    /// Connects only for [`Client::daemon`] and [`Client::status`]. The daemon refuses all other requests on this connection,
-    /// but accepts it even while it has too many clients. It ends the connection if it is not used for some seconds.
-    pub fn status_only(mut self) -> Self {
-        self.status_only = true;
-        self
-    }
-
-    /// Labels the changes of this client in the history of the store; see
-    /// [`Session::acting_as`](inmost::Session::acting_as). The label is fixed for the connection.
-    pub fn actor(mut self, actor: Option<&str>) -> Self {
-        // The daemon cuts it to the length that the store keeps. A longer one need not be sent.
-        self.actor = actor.map(|actor| {
-            let end = actor.char_indices().nth(MOST_ACTOR).map_or(actor.len(), |(end, _)| end);
-            Wiped::new(actor.get(..end).unwrap_or_default().to_owned())
-        });
-        self
-    }
-
-    /// What this client reads does not count as use of a file; see
-    /// [`Session::without_recording`](inmost::Session::without_recording).
-    pub fn without_recording(mut self) -> Self {
-        self.is_unrecorded = true;
-        self
-    }
-
-    /// The changes of this client count as those of the command-line program.
-    #[doc(hidden)]
-    pub fn as_program(mut self) -> Self {
-        self.is_program = true;
-        self
-    }
-
     /// Connects to the daemon that holds the store in this folder; `None` if no daemon does.
     ///
     /// # Errors
@@ -162,7 +100,7 @@ impl Client {
     /// # Errors
     /// [`StoreError::Locked`], [`StoreError::KeyDaemon`].
     pub fn daemon(&self) -> Result<DaemonFacts, StoreError> {
-        self.ask(maintenance::Facts)
+        self.ask(Facts {})
     }
 
     /// As [`Session::status`](inmost::Session::status). Does not keep the store unlocked.
@@ -170,7 +108,7 @@ impl Client {
     /// # Errors
     /// The same as there, and [`StoreError::KeyDaemon`].
     pub fn status(&self) -> Result<SessionStatus, StoreError> {
-        self.ask(maintenance::Status)
+        self.ask(Status {})
     }
 
     /// As [`Session::compaction_due`](inmost::Session::compaction_due).
@@ -178,7 +116,7 @@ impl Client {
     /// # Errors
     /// The same as there, and [`StoreError::KeyDaemon`].
     pub fn compaction_due(&self) -> Result<bool, StoreError> {
-        self.ask(maintenance::CompactionDue)
+        self.ask(CompactionDue {})
     }
 
     /// As [`Session::check`](inmost::Session::check); `progress` gets the number of records read so far.
@@ -186,7 +124,7 @@ impl Client {
     /// # Errors
     /// The same as there, and [`StoreError::KeyDaemon`].
     pub fn check(&self, mut progress: impl FnMut(u64)) -> Result<CheckReport, StoreError> {
-        self.call(maintenance::Check, &[], &mut progress)
+        self.call(Check {}, &[], &mut progress)
     }
 
     /// As [`Session::purge`](inmost::Session::purge); `progress` gets the number of records written so far.
@@ -194,7 +132,7 @@ impl Client {
     /// # Errors
     /// The same as there, [`StoreError::OutcomeUnknown`] and [`StoreError::KeyDaemon`].
     pub fn purge(&self, mut progress: impl FnMut(u64)) -> Result<(), StoreError> {
-        self.call(maintenance::Purge, &[], &mut progress)
+        self.call(Purge {}, &[], &mut progress)
     }
 
     /// As [`Session::compact`](inmost::Session::compact); `progress` gets the number of records written so far.
@@ -202,7 +140,7 @@ impl Client {
     /// # Errors
     /// The same as there, [`StoreError::OutcomeUnknown`] and [`StoreError::KeyDaemon`].
     pub fn compact(&self, mut progress: impl FnMut(u64)) -> Result<(), StoreError> {
-        self.call(maintenance::Compact, &[], &mut progress)
+        self.call(Compact {}, &[], &mut progress)
     }
 
     /// As [`Session::migrate`](inmost::Session::migrate); `progress` gets the number of records written so far.
@@ -214,7 +152,7 @@ impl Client {
         engine: StorageEngine,
         mut progress: impl FnMut(u64),
     ) -> Result<(), StoreError> {
-        self.call(maintenance::Migrate { engine }, &[], &mut progress)
+        self.call(Migrate { engine }, &[], &mut progress)
     }
 
     /// As [`Session::backup`](inmost::Session::backup); `progress` gets the number of records written so far.
@@ -226,8 +164,8 @@ impl Client {
         path: impl AsRef<Path>,
         mut progress: impl FnMut(u64),
     ) -> Result<(), StoreError> {
-        let path = wire_path::encode(path.as_ref())?;
-        self.call(maintenance::Backup, &path, &mut progress)
+        let path = body::encode_path(path.as_ref())?;
+        self.call(Backup {}, &path, &mut progress)
     }
 
     /// As [`Session::backup_verified`](inmost::Session::backup_verified); `progress` gets the number of records written, then
@@ -240,8 +178,8 @@ impl Client {
         path: impl AsRef<Path>,
         mut progress: impl FnMut(u64),
     ) -> Result<VerifiedCopy, StoreError> {
-        let path = wire_path::encode(path.as_ref())?;
-        self.call(maintenance::BackupVerified, &path, &mut progress)
+        let path = body::encode_path(path.as_ref())?;
+        self.call(BackupVerified {}, &path, &mut progress)
     }
 
     /// As [`Session::backup_with_versions`](inmost::Session::backup_with_versions); `progress` gets the number of records
@@ -254,8 +192,8 @@ impl Client {
         path: impl AsRef<Path>,
         mut progress: impl FnMut(u64),
     ) -> Result<VerifiedCopy, StoreError> {
-        let path = wire_path::encode(path.as_ref())?;
-        self.call(maintenance::BackupWithVersions, &path, &mut progress)
+        let path = body::encode_path(path.as_ref())?;
+        self.call(BackupWithVersions {}, &path, &mut progress)
     }
 
     /// As [`Session::set_aside`](inmost::Session::set_aside).
@@ -263,7 +201,7 @@ impl Client {
     /// # Errors
     /// The same as there, and [`StoreError::KeyDaemon`].
     pub fn set_aside(&self) -> Result<Vec<SetAside>, StoreError> {
-        self.ask(maintenance::ListSetAside)
+        self.ask(ListSetAside {})
     }
 
     /// As [`Session::discard_set_aside`](inmost::Session::discard_set_aside).
@@ -271,7 +209,7 @@ impl Client {
     /// # Errors
     /// The same as there, [`StoreError::OutcomeUnknown`] and [`StoreError::KeyDaemon`].
     pub fn discard_set_aside(&self, number: u64) -> Result<(), StoreError> {
-        self.ask(maintenance::DiscardSetAside { number })
+        self.ask(DiscardSetAside { number })
     }
 
     /// As [`Session::slots`](inmost::Session::slots); the current keyslot is the one that the daemon used.
@@ -279,7 +217,7 @@ impl Client {
     /// # Errors
     /// The same as there, and [`StoreError::KeyDaemon`].
     pub fn slots(&self) -> Result<Vec<SlotInfo>, StoreError> {
-        self.ask(keyslot::Slots)
+        self.ask(Slots {})
     }
 
     /// As [`Session::add_slot`](inmost::Session::add_slot).
@@ -287,7 +225,7 @@ impl Client {
     /// # Errors
     /// The same as there, [`StoreError::OutcomeUnknown`] and [`StoreError::KeyDaemon`].
     pub fn add_slot(&self, secret: &Secret, options: SlotOptions) -> Result<u8, StoreError> {
-        let request = keyslot::AddSlot { kind: secret.kind(), options };
+        let request = AddSlot { kind: secret.kind(), options };
         self.call(request, secret.to_bytes().as_slice(), &mut |_| {})
     }
 
@@ -301,7 +239,7 @@ impl Client {
         secret: &Secret,
         options: SlotOptions,
     ) -> Result<(), StoreError> {
-        let request = keyslot::ReplaceSlot { number, kind: secret.kind(), options };
+        let request = ReplaceSlot { number, kind: secret.kind(), options };
         self.call(request, secret.to_bytes().as_slice(), &mut |_| {})
     }
 
@@ -310,7 +248,7 @@ impl Client {
     /// # Errors
     /// The same as there, [`StoreError::OutcomeUnknown`] and [`StoreError::KeyDaemon`].
     pub fn remove_slot(&self, number: u8) -> Result<(), StoreError> {
-        self.ask(keyslot::RemoveSlot { number })
+        self.ask(RemoveSlot { number })
     }
 
     /// As [`Session::rotate`](inmost::Session::rotate); `progress` gets the number of records written so far.
@@ -322,7 +260,7 @@ impl Client {
         keep: &Secret,
         mut progress: impl FnMut(u64),
     ) -> Result<Vec<SlotInfo>, StoreError> {
-        let request = keyslot::Rotate { keep: keep.kind() };
+        let request = Rotate { keep: keep.kind() };
         self.call(request, keep.to_bytes().as_slice(), &mut progress)
     }
 
@@ -368,6 +306,3 @@ fn check_screen(tool: &ToolOptions) -> Result<(), StoreError> {
     }
     Ok(())
 }
-
-/// Characters of a label. No fewer than the bytes that the store keeps.
-const MOST_ACTOR: usize = 256;

@@ -5,16 +5,15 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use inmost::{FileError, StoreError, Vault};
+use inmost::{FileError, StoreError, ToolOptions, Vault, Wiped};
 
-use crate::client::ConnectOptions;
 use crate::error::DaemonError;
 use crate::frame::{self, HELLO, REPLY, REQUEST};
-use crate::message::ClientMessage;
 use crate::protocol::{Greeting, Hello, Purpose, Refusal, ServerMessage, VERSION};
 use crate::request::{Reply, Request};
+use crate::requests::ClientMessage;
 use crate::stream::Stream;
-use crate::{address, peer, wire_path};
+use crate::{address, body, peer};
 
 /// A connection to the daemon that holds a store.
 pub(crate) struct Connection {
@@ -23,6 +22,72 @@ pub(crate) struct Connection {
     process: u32,
     /// A request got no complete reply, so the next bytes do not belong to the next request.
     is_lost: bool,
+}
+
+/// How a client connects.
+#[derive(Clone, Default)]
+#[must_use]
+pub struct ConnectOptions {
+    anchor: Option<PathBuf>,
+    /// Checked by the client.
+    pub(crate) tool: Option<ToolOptions>,
+    status_only: bool,
+    actor: Option<Wiped<String>>,
+    is_program: bool,
+    is_unrecorded: bool,
+}
+
+impl ConnectOptions {
+    /// No restrictions, and no check of the anchor.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Connects only to a daemon that unlocked the store with this anchor file.
+    pub fn anchor(mut self, file: Option<&Path>) -> Self {
+        self.anchor = file.map(Path::to_owned);
+        self
+    }
+
+    /// Fixes the options of every tool call of this client: they replace the options of the
+    /// [`MemoryTool`](inmost::MemoryTool). If they restrict the tool to less than the whole store, or screen it, the
+    /// daemon refuses all other requests on this connection. Screening runs in the daemon.
+    pub fn tool(mut self, options: ToolOptions) -> Self {
+        self.tool = Some(options);
+        self
+    }
+
+    /// Connects only for [`Client::daemon`] and [`Client::status`]. The daemon refuses all other requests on this connection,
+    /// but accepts it even while it has too many clients. It ends the connection if it is not used for some seconds.
+    pub fn status_only(mut self) -> Self {
+        self.status_only = true;
+        self
+    }
+
+    /// Labels the changes of this client in the history of the store; see
+    /// [`Session::acting_as`](inmost::Session::acting_as). The label is fixed for the connection.
+    pub fn actor(mut self, actor: Option<&str>) -> Self {
+        // The daemon cuts it to the length that the store keeps. A longer one need not be sent.
+        self.actor = actor.map(|actor| {
+            let end = actor.char_indices().nth(MOST_ACTOR).map_or(actor.len(), |(end, _)| end);
+            Wiped::new(actor.get(..end).unwrap_or_default().to_owned())
+        });
+        self
+    }
+
+    /// What this client reads does not count as use of a file; see
+    /// [`Session::without_recording`](inmost::Session::without_recording).
+    pub fn without_recording(mut self) -> Self {
+        self.is_unrecorded = true;
+        self
+    }
+
+    /// The changes of this client count as those of the command-line program.
+    #[doc(hidden)]
+    pub fn as_program(mut self) -> Self {
+        self.is_program = true;
+        self
+    }
 }
 
 /// Connects to the daemon that holds this store, if there is one.
@@ -40,7 +105,7 @@ pub(crate) fn connect(
         is_program: options.is_program,
         is_unrecorded: options.is_unrecorded,
     };
-    let anchor = options.anchor.as_deref().map(wire_path::encode).transpose()?.unwrap_or_default();
+    let anchor = options.anchor.as_deref().map(body::encode_path).transpose()?.unwrap_or_default();
     let Some((stream, greeting)) = greet(store, &hello, &anchor)? else { return Ok(None) };
     match greeting {
         Greeting::Accepted { process } => {
@@ -166,7 +231,7 @@ impl Connection {
         if self.is_lost {
             return Err(StoreError::Locked.into());
         }
-        let is_change = request.is_change();
+        let is_change = request.kind().is_change();
         let message: ClientMessage = request.into();
         self.is_lost = true;
         let sent = frame::write(&mut &self.stream, &message, body, REQUEST);
@@ -324,3 +389,6 @@ const RELEASE: Duration = Duration::from_secs(1);
 
 /// The time between two attempts to open a store that is held.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// Characters of a label. No fewer than the bytes that the store keeps.
+const MOST_ACTOR: usize = 256;

@@ -12,7 +12,7 @@ use std::io::{self, Read, Write};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::wiped::Wiped;
+use crate::body::Wiped;
 
 /// The longest frame that is accepted.
 #[derive(Clone, Copy)]

@@ -28,12 +28,12 @@
 
 mod address;
 mod background;
+mod body;
 mod client;
 mod connection;
 mod error;
 mod facts;
 mod frame;
-mod message;
 mod open_store;
 mod peer;
 mod protocol;
@@ -42,13 +42,10 @@ mod requests;
 mod secret;
 mod server;
 mod stream;
-mod texts;
-mod wiped;
-mod wire_path;
 
 pub use background::{run_in_background, start};
-pub use client::{Client, ConnectOptions};
-pub use connection::{lock, lock_all};
+pub use client::Client;
+pub use connection::{ConnectOptions, lock, lock_all};
 pub use error::DaemonError;
 pub use facts::{DaemonFacts, DaemonOptions, Limits};
 pub use open_store::OpenStore;

@@ -138,9 +138,9 @@ impl OpenStore {
     ///
     /// # Errors
     /// Those of [`Session::purge`] and [`Client::purge`].
-    pub fn purge(&self, progress: impl FnMut(u64)) -> Result<(), StoreError> {
+    pub fn purge(&self, mut progress: impl FnMut(u64)) -> Result<(), StoreError> {
         match self {
-            Self::Here(session) => session.with_progress(progress).purge(),
+            Self::Here(session) => session.purge_reporting(&mut progress),
             Self::Daemon(client) => client.purge(progress),
         }
     }
@@ -149,9 +149,9 @@ impl OpenStore {
     ///
     /// # Errors
     /// Those of [`Session::compact`] and [`Client::compact`].
-    pub fn compact(&self, progress: impl FnMut(u64)) -> Result<(), StoreError> {
+    pub fn compact(&self, mut progress: impl FnMut(u64)) -> Result<(), StoreError> {
         match self {
-            Self::Here(session) => session.with_progress(progress).compact(),
+            Self::Here(session) => session.compact_reporting(&mut progress),
             Self::Daemon(client) => client.compact(progress),
         }
     }
@@ -163,10 +163,10 @@ impl OpenStore {
     pub fn migrate(
         &self,
         engine: StorageEngine,
-        progress: impl FnMut(u64),
+        mut progress: impl FnMut(u64),
     ) -> Result<(), StoreError> {
         match self {
-            Self::Here(session) => session.with_progress(progress).migrate(engine),
+            Self::Here(session) => session.migrate_reporting(engine, &mut progress),
             Self::Daemon(client) => client.migrate(engine, progress),
         }
     }
@@ -175,9 +175,9 @@ impl OpenStore {
     ///
     /// # Errors
     /// Those of [`Session::backup`] and [`Client::backup`].
-    pub fn backup(&self, to: &Path, progress: impl FnMut(u64)) -> Result<(), StoreError> {
+    pub fn backup(&self, to: &Path, mut progress: impl FnMut(u64)) -> Result<(), StoreError> {
         match self {
-            Self::Here(session) => session.with_progress(progress).backup(to),
+            Self::Here(session) => session.backup_reporting(to, &mut progress),
             Self::Daemon(client) => client.backup(to, progress),
         }
     }
@@ -189,10 +189,10 @@ impl OpenStore {
     pub fn backup_verified(
         &self,
         to: &Path,
-        progress: impl FnMut(u64),
+        mut progress: impl FnMut(u64),
     ) -> Result<VerifiedCopy, StoreError> {
         match self {
-            Self::Here(session) => session.with_progress(progress).backup_verified(to),
+            Self::Here(session) => session.backup_verified_reporting(to, &mut progress),
             Self::Daemon(client) => client.backup_verified(to, progress),
         }
     }
@@ -204,10 +204,10 @@ impl OpenStore {
     pub fn backup_with_versions(
         &self,
         to: &Path,
-        progress: impl FnMut(u64),
+        mut progress: impl FnMut(u64),
     ) -> Result<VerifiedCopy, StoreError> {
         match self {
-            Self::Here(session) => session.with_progress(progress).backup_with_versions(to),
+            Self::Here(session) => session.backup_with_versions_reporting(to, &mut progress),
             Self::Daemon(client) => client.backup_with_versions(to, progress),
         }
     }
@@ -290,10 +290,10 @@ impl OpenStore {
     pub fn rotate(
         &self,
         keep: &Secret,
-        progress: impl FnMut(u64),
+        mut progress: impl FnMut(u64),
     ) -> Result<Vec<SlotInfo>, StoreError> {
         match self {
-            Self::Here(session) => session.with_progress(progress).rotate(keep.credential()),
+            Self::Here(session) => session.rotate_reporting(keep.credential(), &mut progress),
             Self::Daemon(client) => client.rotate(keep, progress),
         }
     }

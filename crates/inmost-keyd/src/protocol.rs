@@ -1,7 +1,7 @@
 //! The messages that client and daemon exchange.
 //!
 //! The client begins with a [`Hello`], and the daemon replies with a [`Greeting`]. Then the daemon replies to each
-//! [`ClientMessage`](crate::message::ClientMessage) with any number of [`ServerMessage::Progress`] and one of the others.
+//! [`ClientMessage`](crate::requests::ClientMessage) with any number of [`ServerMessage::Progress`] and one of the others.
 //! Increase [`VERSION`] with every change other than a new optional field of `Hello`: a daemon refuses a client of another
 //! version, and names its own.
 

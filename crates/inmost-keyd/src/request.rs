@@ -1,41 +1,94 @@
-//! The traits of requests and replies.
+//! What a request is, and how its reply is sent.
 //!
 //! A message has a head, which is JSON, and a body: text, secrets and host paths. They are not in the JSON, because its
 //! parser unescapes strings in buffers that are never wiped.
 
-use inmost::{FileError, FileText, Session, ToolOptions, ToolResult};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use std::ops::Range;
+use std::path::PathBuf;
 
+use inmost::{
+    FileError, FileText, Page, SearchMatch, Session, SlotKind, StoreError, ToolOptions, ToolResult,
+};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::body::{self, Wiped};
 use crate::facts::DaemonFacts;
-use crate::wiped::Wiped;
+use crate::secret::Secret;
 
 /// A request, the type of its reply, and how it is executed.
 pub(crate) trait Request {
     type Reply: Reply;
 
-    /// Whether it is a tool call, which a restricted connection allows.
-    const IS_TOOL_CALL: bool = false;
-
-    /// Whether it counts as use of the store, which restarts the daemon's idle time. A request that does not reads the
-    /// status, and is allowed on a connection for the status alone.
-    const IS_USE: bool = true;
-
-    /// Whether it may change the store, so that the outcome is unknown if the connection is lost before the reply.
-    fn is_change(&self) -> bool;
+    fn kind(&self) -> Kind;
 
     /// Executes the request, in the process that holds the store.
-    fn execute(self, body: &[u8], context: &mut Context<'_>) -> Result<Self::Reply, FileError>;
+    fn execute(self, context: &mut Context<'_>) -> Result<Self::Reply, FileError>;
+}
+
+/// What a request does with the store.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// Reads the status. It does not restart the daemon's idle time, and is allowed on a connection for the status alone.
+    Status,
+    Read,
+    /// May change the store, so that the outcome is unknown if the connection is lost before the reply.
+    Change,
+    /// A tool call, which a restricted connection allows.
+    Tool {
+        is_change: bool,
+    },
+}
+
+impl Kind {
+    pub(crate) fn is_change(self) -> bool {
+        matches!(self, Self::Change | Self::Tool { is_change: true })
+    }
+
+    pub(crate) fn is_tool_call(self) -> bool {
+        matches!(self, Self::Tool { .. })
+    }
 }
 
 /// What a request needs to be executed.
 pub(crate) struct Context<'a> {
     pub(crate) session: &'a Session,
+    pub(crate) body: &'a [u8],
     /// The options of every tool call, if the connection has fixed them.
     pub(crate) tool: Option<&'a ToolOptions>,
     pub(crate) facts: &'a dyn Fn() -> DaemonFacts,
     /// Gets the number of records that a long request has read or written.
     pub(crate) progress: &'a mut dyn FnMut(u64),
+}
+
+impl Context<'_> {
+    /// The body as text. This client sends only `str`s, so it fails only for other clients.
+    pub(crate) fn text(&self) -> Result<&str, StoreError> {
+        std::str::from_utf8(self.body)
+            .map_err(|_| StoreError::KeyDaemon("The text is not UTF-8.".to_owned()))
+    }
+
+    /// The body as an absolute path of the host.
+    pub(crate) fn place(&self) -> PathBuf {
+        body::decode_path(self.body)
+    }
+
+    /// The body as a credential.
+    pub(crate) fn secret(&self, kind: SlotKind) -> Result<Secret, StoreError> {
+        Ok(Secret::from_bytes(kind, self.body)?)
+    }
+
+    /// The options of a tool call: those of the connection, if it has fixed them.
+    pub(crate) fn tool_options(&self, sent: ToolOptions) -> ToolOptions {
+        self.tool.cloned().unwrap_or_else(|| sent.find_screen(inmost_screen::by_name))
+    }
+}
+
+/// Sends the reply to a request, or its error.
+pub(crate) trait Responder {
+    type Sent;
+
+    fn respond<R: Reply>(self, reply: Result<R, FileError>) -> Self::Sent;
 }
 
 /// The reply to a request, as a head and a body.
@@ -111,5 +164,46 @@ impl Reply for ToolResult {
 
     fn from_parts(is_error: bool, body: Wiped) -> Option<Self> {
         body.into_text().map(|mut text| Self::new(std::mem::take(&mut *text), is_error))
+    }
+}
+
+/// A match; its text is in the body, after the texts of the matches before it.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct MatchHead {
+    path: FileText,
+    line: u64,
+    ranges: Vec<Range<usize>>,
+    bytes: usize,
+}
+
+impl Reply for Page<SearchMatch> {
+    type Head = Page<MatchHead>;
+
+    fn into_parts(self) -> (Self::Head, Wiped) {
+        let mut body = Wiped::default();
+        let heads = self.items.into_iter().map(|found| {
+            let text = found.text.as_str().as_bytes();
+            body.append(text);
+            let bytes = text.len();
+            MatchHead { path: found.path, line: found.line, ranges: found.ranges, bytes }
+        });
+        (Page::new(heads.collect(), self.next), body)
+    }
+
+    fn from_parts(head: Self::Head, body: Wiped) -> Option<Self> {
+        let mut rest = std::str::from_utf8(body.as_slice()).ok()?;
+        let mut items = Vec::with_capacity(head.items.len());
+        for found in head.items {
+            let (text, after) = rest.split_at_checked(found.bytes)?;
+            rest = after;
+            // The application slices the text with these.
+            let are_inside = found.ranges.iter().all(|range| text.get(range.clone()).is_some());
+            if !are_inside {
+                return None;
+            }
+            let text = FileText::from(text.to_owned());
+            items.push(SearchMatch::new(found.path, found.line, text, found.ranges));
+        }
+        Some(Page::new(items, head.next))
     }
 }

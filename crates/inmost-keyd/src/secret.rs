@@ -5,8 +5,8 @@ use inmost::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::body::Wiped;
 use crate::error::DaemonError;
-use crate::wiped::Wiped;
 
 /// An owned credential of a store.
 #[non_exhaustive]

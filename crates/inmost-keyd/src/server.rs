@@ -21,7 +21,7 @@ use crate::error::DaemonError;
 use crate::facts::DaemonOptions;
 use crate::secret::Secret;
 use crate::stream::Stream;
-use crate::{address, wire_path};
+use crate::{address, body};
 
 /// Unlocks the store in a folder and serves it until it locks: after the times of the options, when a client requests
 /// it, or at a signal that ends a process. `ready` is called when clients can connect.
@@ -75,7 +75,7 @@ impl Held {
         let session = vault.unlock_with(secret.credential())?;
         // Only the keys are needed from here on.
         drop(secret);
-        let anchor = anchor.map(wire_path::encode).transpose()?.unwrap_or_default();
+        let anchor = anchor.map(body::encode_path).transpose()?.unwrap_or_default();
         let state = Arc::new(State::new(options.limits, waker));
         let daemon = Arc::new(Daemon { session, folder: identity, anchor, state });
         Ok(Self { daemon, listener, folder })

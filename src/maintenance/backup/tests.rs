@@ -30,7 +30,7 @@ fn a_verified_copy_holds_what_the_store_holds_and_is_not_changed_by_it() {
     let (_folder, session, copy) = filled();
     let mut steps = Vec::new();
     let verified =
-        session.with_progress(|records| steps.push(records)).backup_verified(&copy).unwrap();
+        session.backup_verified_reporting(&copy, &mut |records| steps.push(records)).unwrap();
     let status = session.status().unwrap();
     assert_eq!((verified.files, verified.bytes), (status.files, status.bytes));
     assert!(verified.records > verified.files);

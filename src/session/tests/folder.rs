@@ -94,7 +94,7 @@ fn a_move_to_the_engine_that_the_store_has_is_a_purge() {
     let session = options().create(&path, &passphrase()).unwrap();
     session.files().write("/memories/a", "text").unwrap();
     let mut written = 0;
-    session.with_progress(|records| written = records).migrate(StorageEngine::Sled).unwrap();
+    session.migrate_reporting(StorageEngine::Sled, &mut |records| written = records).unwrap();
     assert_eq!(written, 4, "root, two folders and a file");
     assert_eq!(session.status().unwrap().engine, Some(StorageEngine::Sled));
     assert_eq!(read(&session), "text");
@@ -135,7 +135,7 @@ fn nothing_moves_to_an_engine_that_was_not_built() {
     let session = options().create(&path, &passphrase()).unwrap();
     session.files().write("/memories/a", "text").unwrap();
     let moved =
-        session.with_progress(|_| panic!("something was written")).migrate(StorageEngine::Redb);
+        session.migrate_reporting(StorageEngine::Redb, &mut |_| panic!("something was written"));
     assert!(matches!(moved, Err(StoreError::EngineNotBuilt)));
     assert_eq!(read(&session), "text");
     session.lock();
@@ -146,10 +146,8 @@ fn nothing_moves_to_an_engine_that_was_not_built() {
 fn a_store_in_memory_stays_there() {
     let session = Session::in_memory().unwrap();
     session.files().write("/memories/a", "text").unwrap();
-    session
-        .with_progress(|_| panic!("something was written"))
-        .migrate(StorageEngine::Sled)
-        .unwrap();
+    let mut progress = |_| panic!("something was written");
+    session.migrate_reporting(StorageEngine::Sled, &mut progress).unwrap();
     assert_eq!(session.status().unwrap().engine, None);
     assert_eq!(read(&session), "text");
 }

@@ -65,7 +65,7 @@ impl Crafted {
     /// The result of a check, which must take at most `most` steps.
     pub(super) fn check(&self, most: u64) -> CheckReport {
         let mut steps = 0;
-        let report = self.session().with_progress(|records| steps = records).check().unwrap();
+        let report = self.session().check_reporting(&mut |records| steps = records).unwrap();
         assert!(steps <= most, "{steps} steps");
         report
     }

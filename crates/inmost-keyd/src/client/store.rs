@@ -1,19 +1,19 @@
-//! Files and tool calls of a store that a key daemon holds.
+//! Files, tool calls, the history and the expiry of a store that a key daemon holds.
+
+use std::time::Duration;
 
 use inmost::{
-    FileError, FileText, FileVersion, FolderEntry, LineRange, Metadata, NewFile, Page, PageCursor,
-    Precondition, SearchMatch, SearchQuery, StoreError, ToolCommand, ToolOptions, ToolResult,
-    UnlockedStore, WalkEntry, WriteOutcome,
+    Expiry, ExpiryReport, ExpirySettings, ExpiryStatus, ExpiryStore, FileError, FileText,
+    FileVersion, FolderEntry, History, HistorySettings, HistoryStatus, HistoryStore, LineRange,
+    Metadata, NewFile, Page, PageCursor, Precondition, SearchMatch, SearchQuery, StoreError,
+    ToolCommand, ToolOptions, ToolResult, UndoStep, UnlockedStore, VersionPage, VersionQuery,
+    WalkEntry, WriteOutcome,
 };
 
 use super::{Client, check_screen};
-use crate::message::ClientMessage;
+use crate::body::WipedPath;
 use crate::request::Request;
-use crate::requests::search::Search;
-use crate::requests::tool::RunCommand;
-use crate::requests::write_many::WriteMany;
-use crate::requests::{conditional, file};
-use crate::wiped::WipedPath;
+use crate::requests::{self, ClientMessage};
 
 impl UnlockedStore for Client {
     fn run_command(
@@ -22,24 +22,25 @@ impl UnlockedStore for Client {
         options: &ToolOptions,
     ) -> Result<ToolResult, StoreError> {
         check_screen(options)?;
-        let (request, body) = RunCommand::new(command, options).ok_or(StoreError::TooLarge)?;
+        let (request, body) =
+            requests::RunCommand::new(command, options).ok_or(StoreError::TooLarge)?;
         self.call(request, body.as_slice(), &mut |_| {})
     }
 
     fn metadata(&self, path: &str) -> Result<Metadata, FileError> {
-        self.file(file::Metadata { path: wiped(path) }, "")
+        self.file(requests::Metadata { path: wiped(path) }, "")
     }
 
     fn read(&self, path: &str, lines: Option<LineRange>) -> Result<FileText, FileError> {
-        self.file(file::Read { path: wiped(path), lines }, "")
+        self.file(requests::Read { path: wiped(path), lines }, "")
     }
 
     fn write(&self, path: &str, text: &str) -> Result<(), FileError> {
-        self.file(file::Write { path: wiped(path) }, text)
+        self.file(requests::Write { path: wiped(path) }, text)
     }
 
     fn version(&self, path: &str) -> Result<Option<FileVersion>, FileError> {
-        self.file(conditional::Version { path: wiped(path) }, "")
+        self.file(requests::Version { path: wiped(path) }, "")
     }
 
     fn write_if(
@@ -48,16 +49,16 @@ impl UnlockedStore for Client {
         text: &str,
         condition: &Precondition,
     ) -> Result<FileVersion, FileError> {
-        self.file(conditional::WriteIf { path: wiped(path), condition: *condition }, text)
+        self.file(requests::WriteIf { path: wiped(path), condition: *condition }, text)
     }
 
     fn remove_if(&self, path: &str, condition: &Precondition) -> Result<(), FileError> {
-        self.file(conditional::RemoveIf { path: wiped(path), condition: *condition }, "")
+        self.file(requests::RemoveIf { path: wiped(path), condition: *condition }, "")
     }
 
     fn rename_if(&self, old: &str, new: &str, condition: &Precondition) -> Result<u64, FileError> {
         let (old, new, condition) = (wiped(old), wiped(new), *condition);
-        self.file(conditional::RenameIf { old, new, condition }, "")
+        self.file(requests::RenameIf { old, new, condition }, "")
     }
 
     fn write_many(
@@ -67,8 +68,8 @@ impl UnlockedStore for Client {
         let mut results = Vec::with_capacity(files.len());
         let mut rest = files;
         while !rest.is_empty() {
-            let (first, after) = WriteMany::split(rest);
-            let written = match WriteMany::new(first) {
+            let (first, after) = requests::WriteMany::split(rest);
+            let written = match requests::WriteMany::new(first) {
                 Some((request, body)) => self.call(request, body.as_slice(), &mut |_| {}),
                 None => Err(StoreError::TooLarge),
             };
@@ -90,7 +91,7 @@ impl UnlockedStore for Client {
     }
 
     fn append(&self, path: &str, text: &str) -> Result<(), FileError> {
-        self.file(file::Append { path: wiped(path) }, text)
+        self.file(requests::Append { path: wiped(path) }, text)
     }
 
     fn list(
@@ -99,7 +100,7 @@ impl UnlockedStore for Client {
         after: Option<&PageCursor>,
         most: usize,
     ) -> Result<Page<FolderEntry>, FileError> {
-        self.file(file::List { path: wiped(path), after: after.cloned(), most }, "")
+        self.file(requests::List { path: wiped(path), after: after.cloned(), most }, "")
     }
 
     fn walk(
@@ -110,7 +111,7 @@ impl UnlockedStore for Client {
         most: usize,
     ) -> Result<Page<WalkEntry>, FileError> {
         let (path, after) = (wiped(path), after.cloned());
-        self.file(file::Walk { path, max_depth, after, most }, "")
+        self.file(requests::Walk { path, max_depth, after, most }, "")
     }
 
     fn search(
@@ -121,21 +122,95 @@ impl UnlockedStore for Client {
         most: usize,
     ) -> Result<Page<SearchMatch>, FileError> {
         let (path, query, after) = (wiped(path), query.clone(), after.cloned());
-        self.file(Search { path, query, after, most }, "")
+        self.file(requests::Search { path, query, after, most }, "")
     }
 
     fn remove(&self, path: &str) -> Result<(), FileError> {
-        self.file(file::Remove { path: wiped(path) }, "")
+        self.file(requests::Remove { path: wiped(path) }, "")
     }
 
     fn rename(&self, old: &str, new: &str) -> Result<(), FileError> {
-        self.file(file::Rename { old: wiped(old), new: wiped(new) }, "")
+        self.file(requests::Rename { old: wiped(old), new: wiped(new) }, "")
+    }
+}
+
+impl HistoryStore for Client {
+    fn versions(
+        &self,
+        query: &VersionQuery,
+        before: Option<u64>,
+        most: usize,
+    ) -> Result<VersionPage, FileError> {
+        self.file(requests::Versions { query: query.clone(), before, most }, "")
+    }
+
+    fn version_text(&self, number: u64) -> Result<FileText, FileError> {
+        self.file(requests::VersionText { number }, "")
+    }
+
+    fn restore(&self, number: u64, to: Option<&str>) -> Result<u64, FileError> {
+        self.file(requests::Restore { number, to: to.map(wiped) }, "")
+    }
+
+    fn revert(&self, step: &UndoStep) -> Result<u64, FileError> {
+        self.file(requests::Revert { step: step.clone() }, "")
+    }
+
+    fn revert_together(&self, steps: &[UndoStep]) -> Result<Vec<u64>, FileError> {
+        self.file(requests::RevertTogether { steps: steps.to_vec() }, "")
+    }
+
+    fn redact(&self, first: u64, last: u64) -> Result<u64, FileError> {
+        self.file(requests::Redact { first, last }, "")
+    }
+
+    fn forget(&self, path: &str, progress: &mut dyn FnMut(u64)) -> Result<u64, FileError> {
+        self.connection()?.call(requests::Forget { path: wiped(path) }, &[], progress)
+    }
+
+    fn history_status(&self) -> Result<HistoryStatus, StoreError> {
+        self.ask(requests::HistoryStatus {})
+    }
+
+    fn set_history(&self, settings: HistorySettings) -> Result<(), StoreError> {
+        self.ask(requests::SetHistory { settings })
+    }
+}
+
+impl ExpiryStore for Client {
+    fn expire(
+        &self,
+        unused_for: Duration,
+        dry_run: bool,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<ExpiryReport, FileError> {
+        self.connection()?.call(requests::Expire { unused_for, dry_run }, &[], progress)
+    }
+
+    fn expiry_status(&self) -> Result<ExpiryStatus, StoreError> {
+        self.ask(requests::ExpiryStatus {})
+    }
+
+    fn set_expiry(&self, settings: ExpirySettings) -> Result<(), StoreError> {
+        self.ask(requests::SetExpiry { settings })
     }
 }
 
 impl Client {
+    /// The history of the store.
+    #[must_use]
+    pub fn history(&self) -> History<'_> {
+        History::new(self)
+    }
+
+    /// The expiry of unused files of the store.
+    #[must_use]
+    pub fn expiry(&self) -> Expiry<'_> {
+        Expiry::new(self)
+    }
+
     /// A request for files, with the text that goes with it.
-    pub(super) fn file<R: Request + Into<ClientMessage>>(
+    fn file<R: Request + Into<ClientMessage>>(
         &self,
         request: R,
         text: &str,
@@ -144,6 +219,6 @@ impl Client {
     }
 }
 
-pub(super) fn wiped(path: &str) -> WipedPath {
+fn wiped(path: &str) -> WipedPath {
     WipedPath::new(path.to_owned())
 }

@@ -1,23 +1,16 @@
-//! The request to write many files.
+//! Many files as heads and a body.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use inmost::{FileError, NewFile, StoreError, UnlockedStore, WriteOutcome};
+use inmost::{NewFile, StoreError};
 use serde::{Deserialize, Serialize};
 
-use crate::request::{Context, Request};
-use crate::texts::{join, take};
-use crate::wiped::Wiped;
-
-/// The body is the path and the text of each file.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct WriteMany {
-    files: Vec<FileHead>,
-}
+use super::{WriteMany, malformed};
+use crate::body::{Wiped, join, take};
 
 /// A file without its path and text.
 #[derive(Clone, Copy, Serialize, Deserialize)]
-struct FileHead {
+pub(crate) struct FileHead {
     created: Option<SystemTime>,
     modified: Option<SystemTime>,
     replaces: bool,
@@ -43,18 +36,18 @@ impl WriteMany {
         let files = files.iter().map(FileHead::of).collect();
         Some((Self { files }, join(&texts)?))
     }
+}
 
-    fn files(self, body: &[u8]) -> Option<Vec<NewFile<'_>>> {
-        let mut rest = body;
-        let mut file = |head: FileHead| {
-            let mut file = NewFile::new(take(&mut rest)?, take(&mut rest)?);
-            FileHead { created: file.created, modified: file.modified, replaces: file.replaces } =
-                head;
-            Some(file)
-        };
-        let files = self.files.into_iter().map(&mut file).collect::<Option<_>>()?;
-        rest.is_empty().then_some(files)
-    }
+/// The files of these heads, with the paths and texts of the body.
+pub(super) fn files(heads: Vec<FileHead>, body: &[u8]) -> Result<Vec<NewFile<'_>>, StoreError> {
+    let mut rest = body;
+    let mut file = |head: FileHead| {
+        let mut file = NewFile::new(take(&mut rest)?, take(&mut rest)?);
+        FileHead { created: file.created, modified: file.modified, replaces: file.replaces } = head;
+        Some(file)
+    };
+    let files = heads.into_iter().map(&mut file).collect::<Option<_>>();
+    files.filter(|_| rest.is_empty()).ok_or_else(|| malformed("malformed files"))
 }
 
 impl FileHead {
@@ -63,21 +56,6 @@ impl FileHead {
         let time = |time: Option<SystemTime>| time.map(|time| time.max(UNIX_EPOCH));
         let (created, modified) = (time(file.created), time(file.modified));
         Self { created, modified, replaces: file.replaces }
-    }
-}
-
-impl Request for WriteMany {
-    type Reply = Vec<Result<WriteOutcome, FileError>>;
-
-    fn is_change(&self) -> bool {
-        true
-    }
-
-    fn execute(self, body: &[u8], context: &mut Context<'_>) -> Result<Self::Reply, FileError> {
-        let files = self.files(body).ok_or_else(|| {
-            StoreError::KeyDaemon("The key daemon received malformed files.".to_owned())
-        })?;
-        Ok(context.session.write_many(&files)?)
     }
 }
 
@@ -105,7 +83,7 @@ mod tests {
             let (request, body) = WriteMany::new(first).unwrap();
             let json = serde_json::to_string(&request).unwrap();
             let request: WriteMany = serde_json::from_str(&json).unwrap();
-            for file in request.files(body.as_slice()).unwrap() {
+            for file in super::files(request.files, body.as_slice()).unwrap() {
                 let times = [file.created, file.modified];
                 received.push((file.path.to_owned(), file.text.len(), times, file.replaces));
             }
@@ -149,8 +127,10 @@ mod tests {
         let request = || WriteMany::new(&files).unwrap();
         let body = request().1;
         for length in 0..body.as_slice().len() {
-            assert!(request().0.files(&body.as_slice()[..length]).is_none(), "{length}");
+            let cut = &body.as_slice()[..length];
+            assert!(super::files(request().0.files, cut).is_err(), "{length}");
         }
-        assert!(request().0.files(&[body.as_slice(), b"x"].concat()).is_none());
+        let longer = [body.as_slice(), b"x"].concat();
+        assert!(super::files(request().0.files, &longer).is_err());
     }
 }

@@ -8,10 +8,10 @@ use inmost::{FileError, Session, StoreError, ToolOptions};
 
 use super::state::{Arrival, NotNow, State};
 use crate::frame::{self, HELLO, REPLY, REQUEST};
-use crate::message::{ClientMessage, Responder};
 use crate::peer;
 use crate::protocol::{Folder, Greeting, Hello, Purpose, Refusal, ServerMessage, VERSION};
-use crate::request::{Context, Reply};
+use crate::request::{Context, Kind, Reply, Responder};
+use crate::requests::ClientMessage;
 use crate::stream::Stream;
 
 /// A daemon and its store.
@@ -164,15 +164,16 @@ impl Daemon {
         message: ClientMessage,
         body: &[u8],
     ) -> io::Result<()> {
+        let kind = message.kind();
         let (is_allowed, tool) = match &client.scope {
             Scope::All(tool) => (true, tool.as_ref()),
-            Scope::Tool(tool) => (message.is_tool_call(), Some(tool)),
-            Scope::Status => (!message.is_use(), None),
+            Scope::Tool(tool) => (kind.is_tool_call(), Some(tool)),
+            Scope::Status => (kind == Kind::Status, None),
         };
         if !is_allowed {
             return refuse(stream, Refusal::Restricted);
         }
-        let Some(_work) = self.state.begin(message.is_use()) else {
+        let Some(_work) = self.state.begin(kind != Kind::Status) else {
             let error = StoreError::Locked.into();
             return frame::write(&mut &*stream, &ServerMessage::<()>::Failed(error), &[], REPLY);
         };
@@ -187,11 +188,12 @@ impl Daemon {
         };
         let mut context = Context {
             session: &client.session,
+            body,
             tool,
             facts: &|| arrival.facts(),
             progress: &mut progress,
         };
-        let sent = message.execute(body, &mut context, Send(stream));
+        let sent = message.execute(&mut context, Send(stream));
         // A halted session refuses everything; the store may work when it is unlocked again.
         if self.session.is_locked() {
             self.state.end();

@@ -19,7 +19,7 @@ fn a_rotation_keeps_one_credential_and_every_file() {
     let session = store.unlock(secrets.passphrase()).unwrap();
     let mut records = 0;
     let dropped =
-        session.with_progress(|written| records = written).rotate(secrets.keyfile()).unwrap();
+        session.rotate_reporting(secrets.keyfile(), &mut |written| records = written).unwrap();
     assert_eq!(numbers(&dropped), [0, 2]);
     assert!(records > 8);
     assert_whole(&session);

@@ -1,25 +1,14 @@
-//! The request for a command of the memory tool.
+//! A command of the memory tool as a head and a body.
 
-use inmost::{
-    FileError, StoreError, ToolCommand, ToolOptions, ToolResult, UnlockedStore, ViewRange,
-};
+use inmost::{StoreError, ToolCommand, ToolOptions, ViewRange};
 use serde::{Deserialize, Serialize};
 
-use crate::request::{Context, Request};
-use crate::texts::{join, take};
-use crate::wiped::Wiped;
-
-/// The body is the paths and texts of the command.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct RunCommand {
-    command: CommandHead,
-    /// Ignored if the connection has fixed its options.
-    options: ToolOptions,
-}
+use super::{RunCommand, malformed};
+use crate::body::{Wiped, join, take};
 
 /// A command without its paths and texts.
 #[derive(Serialize, Deserialize)]
-enum CommandHead {
+pub(crate) enum CommandHead {
     View { view_range: Option<ViewRange> },
     Create,
     StrReplace { has_new_str: bool },
@@ -52,12 +41,19 @@ impl RunCommand {
         };
         Some((Self { command: head, options: options.clone() }, join(&texts)?))
     }
+}
 
-    fn into_command(self, body: &[u8]) -> Option<ToolCommand> {
+impl CommandHead {
+    /// The command with the paths and texts of the body.
+    pub(super) fn with_texts(self, body: &[u8]) -> Result<ToolCommand, StoreError> {
+        self.command(body).ok_or_else(|| malformed("a malformed command"))
+    }
+
+    fn command(self, body: &[u8]) -> Option<ToolCommand> {
         let mut rest = body;
         let mut next = || take(&mut rest).map(str::to_owned);
         let path = next()?;
-        let command = match self.command {
+        let command = match self {
             CommandHead::View { view_range } => ToolCommand::View { path, view_range },
             CommandHead::Create => ToolCommand::Create { path, file_text: next()? },
             CommandHead::StrReplace { has_new_str } => {
@@ -72,27 +68,6 @@ impl RunCommand {
             CommandHead::Rename => ToolCommand::Rename { old_path: path, new_path: next()? },
         };
         rest.is_empty().then_some(command)
-    }
-}
-
-impl Request for RunCommand {
-    type Reply = ToolResult;
-
-    const IS_TOOL_CALL: bool = true;
-
-    fn is_change(&self) -> bool {
-        !matches!(self.command, CommandHead::View { .. })
-    }
-
-    fn execute(self, body: &[u8], context: &mut Context<'_>) -> Result<ToolResult, FileError> {
-        let options = context
-            .tool
-            .cloned()
-            .unwrap_or_else(|| self.options.clone().find_screen(inmost_screen::by_name));
-        let command = self.into_command(body).ok_or_else(|| {
-            StoreError::KeyDaemon("The key daemon received a malformed command.".to_owned())
-        })?;
-        Ok(context.session.run_command(&command, &options)?)
     }
 }
 
@@ -114,12 +89,12 @@ mod tests {
         ] {
             let new = || RunCommand::new(&command, &ToolOptions::new()).unwrap();
             let body = new().1;
-            let again = new().0.into_command(body.as_slice()).unwrap();
+            let again = new().0.command.command(body.as_slice()).unwrap();
             assert_eq!(format!("{again:?}"), format!("{command:?}"));
             let second = RunCommand::new(&again, &ToolOptions::new()).unwrap();
             assert_eq!(second.1.as_slice(), body.as_slice());
             let cut = &body.as_slice()[..body.as_slice().len() - 1];
-            assert!(new().0.into_command(cut).is_none(), "{command:?}");
+            assert!(new().0.command.command(cut).is_none(), "{command:?}");
         }
     }
 }

@@ -1,14 +1,10 @@
 //! The memory tool as a model knows it: takes commands and returns the exact texts of the contract.
 
-mod call;
 mod command;
 mod commands;
 mod error;
-mod exceeded_quota;
-mod expected_type;
 mod failure;
 mod fields;
-mod for_model;
 mod json;
 mod options;
 mod parse;
@@ -18,12 +14,9 @@ mod screen;
 mod value;
 mod wording;
 
-pub use call::ToolCall;
-pub use command::{ToolCommand, ViewRange};
+pub use command::{ToolCall, ToolCommand, ViewRange};
 pub(crate) use commands::run;
-pub use error::ToolError;
-pub use exceeded_quota::ExceededQuota;
-pub use expected_type::ExpectedType;
+pub use error::{ExceededQuota, ExpectedType, ToolError};
 pub use options::ToolOptions;
 pub use result::ToolResult;
 pub use screen::{Screen, ScreenFind, ScreenInput, ScreenVerdict};

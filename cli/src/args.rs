@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use inmost::{HistorySettings, KdfCost, KdfLimits};
 
-use crate::credential::{By, CredentialArgs};
+use crate::credential::CredentialArgs;
 use crate::display;
 use crate::exit::{Exit, Failure};
+use crate::passphrase::By;
 use crate::times::{TOO_LONG, parse_length};
 
 /// Selects the store.

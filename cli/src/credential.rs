@@ -7,7 +7,7 @@ use inmost_keyd::Secret;
 
 use crate::exit::Failure;
 use crate::keyfile;
-use crate::passphrase::{Asking, Input, PassphraseArgs};
+use crate::passphrase::{Asking, By, Input, PassphraseArgs};
 
 /// The sources of the credential.
 #[derive(clap::Args)]
@@ -43,18 +43,5 @@ impl CredentialArgs {
     /// The keyfile given by `--keyfile`.
     pub(crate) fn keyfile(&self) -> Result<Option<Keyfile>, Failure> {
         self.keyfile.as_deref().map(keyfile::read).transpose()
-    }
-}
-
-/// The kind of credential that the options give.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum By {
-    Passphrase,
-    RecoveryKey,
-}
-
-impl By {
-    pub(crate) fn recovery(is_given: bool) -> Self {
-        if is_given { Self::RecoveryKey } else { Self::Passphrase }
     }
 }

@@ -1,4 +1,4 @@
-//! An open file descriptor as a source of a passphrase.
+//! An open file descriptor as a source of a passphrase, and the bounds and the form of such a source.
 
 use std::fs::File;
 use std::io;
@@ -79,4 +79,50 @@ fn open(number: u32) -> io::Result<File> {
 #[cfg(not(unix))]
 fn open(_number: u32) -> io::Result<File> {
     Err(io::Error::new(io::ErrorKind::Unsupported, "this system has no numbered descriptors"))
+}
+
+/// Longer than any valid passphrase, so that the library reports its own limit.
+pub(crate) const MAX_BYTES: usize = 16 << 10;
+
+/// U+FEFF in UTF-8.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Strips one trailing newline and a leading byte order mark: editors add both, and they are invisible.
+pub(crate) fn strip(mut text: Wiped) -> Wiped {
+    if let Some(rest) = text.as_slice().strip_prefix(BYTE_ORDER_MARK) {
+        text = Wiped::new(rest.to_vec());
+    }
+    if text.as_slice().ends_with(b"\n") {
+        text.pop();
+        if text.as_slice().ends_with(b"\r") {
+            text.pop();
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_trailing_newline_and_one_byte_order_mark_are_stripped() {
+        for (text, expected) in [
+            ("a", "a"),
+            ("a\n", "a"),
+            ("a\r\n", "a"),
+            ("a\r", "a\r"),
+            ("a\n\n", "a\n"),
+            (" a \n", " a "),
+            ("\n", ""),
+            ("\u{feff}a\n", "a"),
+            ("\u{feff}", ""),
+            ("\u{feff}\u{feff}a", "\u{feff}a"),
+            ("a\u{feff}", "a\u{feff}"),
+            ("", ""),
+        ] {
+            let text_bytes = Wiped::new(text.as_bytes().to_vec());
+            assert_eq!(strip(text_bytes).as_slice(), expected.as_bytes(), "{text:?}");
+        }
+    }
 }

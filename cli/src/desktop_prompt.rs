@@ -12,9 +12,10 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::descriptor::{self, MAX_BYTES};
 use crate::display;
 use crate::exit::{Exit, Failure};
-use crate::passphrase::{self, MAX_BYTES, VARIABLE};
+use crate::shell::VARIABLE;
 use inmost_console::Wiped;
 
 /// A program that asks in place of the terminal.
@@ -137,7 +138,7 @@ fn run_askpass(program: &OsString, prompt: &str, limit: Duration) -> Result<Wipe
         return Err(Problem::Cancelled);
     }
     let typed = typed?.ok_or_else(|| Problem::Failed("its output is too long".to_owned()))?;
-    Ok(passphrase::strip(typed))
+    Ok(descriptor::strip(typed))
 }
 
 /// How the program ended; `None` if it still runs at the deadline. Its output has ended, so it mostly ends at once.

@@ -7,7 +7,7 @@ use inmost::AnchorStatus;
 use inmost_keyd::{DaemonError, DaemonOptions, Secret};
 
 use crate::exit::Failure;
-use crate::passphrase::VARIABLE;
+use crate::shell::VARIABLE;
 use crate::streams;
 
 /// The hidden command that the process runs.

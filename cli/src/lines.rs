@@ -2,8 +2,9 @@
 
 use std::io::{self, Read};
 
-use crate::chunk::Chunk;
-use crate::passphrase::BYTE_ORDER_MARK;
+use zeroize::Zeroize;
+
+use crate::descriptor::BYTE_ORDER_MARK;
 use inmost_console::Wiped;
 
 /// The longest line that is read as a call: four times the largest file, so that its JSON fits.
@@ -70,6 +71,45 @@ impl<R: Read> Lines<R> {
         Ok(Some(Line::Whole(line.strip_prefix(mark).unwrap_or(line))))
     }
 }
+
+/// A read buffer that is wiped as it is consumed.
+struct Chunk {
+    bytes: Wiped,
+    at: usize,
+    end: usize,
+}
+
+impl Chunk {
+    /// Creates an empty buffer.
+    fn new() -> Self {
+        Self { bytes: Wiped::new(vec![0; CHUNK_BYTES]), at: 0, end: 0 }
+    }
+
+    /// The unconsumed bytes. Reads once if all bytes are consumed. Empty at the end of the input.
+    fn fill(&mut self, reader: &mut impl Read) -> io::Result<&[u8]> {
+        while self.at >= self.end {
+            match reader.read(&mut self.bytes) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+                Ok(0) => break,
+                Ok(bytes) => (self.at, self.end) = (0, bytes),
+            }
+        }
+        Ok(self.bytes.get(self.at..self.end).unwrap_or_default())
+    }
+
+    /// Wipes and removes bytes from the front.
+    fn consume(&mut self, bytes: usize) {
+        let end = self.at.saturating_add(bytes).min(self.end);
+        if let Some(consumed) = self.bytes.get_mut(self.at..end) {
+            consumed.zeroize();
+        }
+        self.at = end;
+    }
+}
+
+/// The capacity of a pipe on Linux.
+const CHUNK_BYTES: usize = 64 << 10;
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,6 @@
 
 mod args;
 mod bars;
-mod chunk;
 mod commands;
 mod compact_hint;
 mod completion;
@@ -17,7 +16,6 @@ mod diceware;
 mod disk_usage;
 mod editor;
 mod engine;
-mod error_log;
 mod host_files;
 mod interrupt;
 mod json_line;
@@ -29,7 +27,6 @@ mod mcp;
 mod new_passphrase;
 mod output;
 mod pager;
-mod painted_diff;
 mod passphrase;
 mod progress;
 mod recovered;

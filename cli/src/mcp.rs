@@ -5,7 +5,6 @@
 
 mod memory_tool;
 mod message;
-mod prompt;
 mod resources;
 mod server;
 mod transport;

@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 
 use crate::exit::{Exit, Failure};
 use crate::output::print;
-use crate::passphrase::VARIABLE;
 use crate::shell;
+use crate::shell::VARIABLE;
 
 /// Prints texts one after the other: on a terminal in `$PAGER`, else `less`. The texts go through a pipe and never into a file.
 /// Without a pager they go to the terminal.

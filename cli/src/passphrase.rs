@@ -15,10 +15,10 @@ use std::process::Stdio;
 use inmost::{Passphrase, RecoveryKey};
 use zeroize::Zeroizing;
 
-use crate::credential::By;
-use crate::descriptor::{self, Descriptor};
+use crate::descriptor::{self, Descriptor, MAX_BYTES, strip};
 use crate::desktop_prompt::DesktopPrompt;
 use crate::exit::{Exit, Failure};
+use crate::shell::VARIABLE;
 use crate::terminal::Terminal;
 use crate::{new_passphrase, shell, streams};
 use inmost_console::Wiped;
@@ -68,6 +68,19 @@ pub(crate) struct Asking {
 impl Asking {
     pub(crate) fn first(input: Input) -> Self {
         Self { input, is_again: false }
+    }
+}
+
+/// The kind of credential that the options give.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum By {
+    Passphrase,
+    RecoveryKey,
+}
+
+impl By {
+    pub(crate) fn recovery(is_given: bool) -> Self {
+        if is_given { Self::RecoveryKey } else { Self::Passphrase }
     }
 }
 
@@ -279,9 +292,6 @@ pub(crate) fn no_terminal() -> Failure {
 
 const AGAIN: &str = "That does not open the store. Try again.";
 
-/// Longer than any valid passphrase, so that the library reports its own limit.
-pub(crate) const MAX_BYTES: usize = 16 << 10;
-
 fn read(reader: impl io::Read) -> io::Result<Wiped> {
     Wiped::read(reader, MAX_BYTES)?.ok_or_else(descriptor::too_long)
 }
@@ -329,50 +339,9 @@ fn from_environment() -> Option<Wiped> {
     Some(strip(Wiped::new(value.to_vec())))
 }
 
-/// The environment variable that may hold the passphrase.
-pub(crate) const VARIABLE: &str = "INMOST_PASSPHRASE";
-
-/// U+FEFF in UTF-8.
-pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
-/// Strips one trailing newline and a leading byte order mark: editors add both, and they are invisible.
-pub(crate) fn strip(mut text: Wiped) -> Wiped {
-    if let Some(rest) = text.as_slice().strip_prefix(BYTE_ORDER_MARK) {
-        text = Wiped::new(rest.to_vec());
-    }
-    if text.as_slice().ends_with(b"\n") {
-        text.pop();
-        if text.as_slice().ends_with(b"\r") {
-            text.pop();
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn one_trailing_newline_and_one_byte_order_mark_are_stripped() {
-        for (text, expected) in [
-            ("a", "a"),
-            ("a\n", "a"),
-            ("a\r\n", "a"),
-            ("a\r", "a\r"),
-            ("a\n\n", "a\n"),
-            (" a \n", " a "),
-            ("\n", ""),
-            ("\u{feff}a\n", "a"),
-            ("\u{feff}", ""),
-            ("\u{feff}\u{feff}a", "\u{feff}a"),
-            ("a\u{feff}", "a\u{feff}"),
-            ("", ""),
-        ] {
-            let text_bytes = Wiped::new(text.as_bytes().to_vec());
-            assert_eq!(strip(text_bytes).as_slice(), expected.as_bytes(), "{text:?}");
-        }
-    }
 
     #[cfg(unix)]
     #[test]

@@ -1,7 +1,10 @@
-//! Commands that the user gives as one text.
+//! Commands that the user gives as one text, and the variable that no child process gets.
 
 use std::ffi::OsStr;
 use std::process::Command;
+
+/// The environment variable that may hold the passphrase.
+pub(crate) const VARIABLE: &str = "INMOST_PASSPHRASE";
 
 /// The command, run by the shell of the system.
 #[cfg(not(windows))]

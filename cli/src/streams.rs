@@ -3,6 +3,8 @@
 
 use std::io::{self, IsTerminal, Read, Write};
 
+use crate::exit::Failure;
+
 /// Whether a person can be asked: all three streams are a terminal.
 pub(crate) fn is_attended() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal() && io::stderr().is_terminal()
@@ -26,6 +28,26 @@ pub(crate) fn warn(message: &str) {
 /// Prints a line that may help a person.
 pub(crate) fn hint(message: &str) {
     let _ = writeln!(io::stderr().lock(), "{message}");
+}
+
+/// Prints errors, but not the same one twice in a row: repeated calls would fill a log with it.
+#[derive(Default)]
+pub(crate) struct ErrorLog {
+    last: Option<String>,
+}
+
+impl ErrorLog {
+    pub(crate) fn print(&mut self, failure: &Failure) {
+        let Failure::Error { message, advice, .. } = failure else { return };
+        if self.last.as_deref() != Some(message) {
+            print_error(message, advice);
+            self.last = Some(message.to_string());
+        }
+    }
+
+    pub(crate) fn reset(&mut self) {
+        self.last = None;
+    }
 }
 
 /// Standard input.

@@ -3,7 +3,7 @@
 use std::env;
 use std::io::{self, IsTerminal};
 
-use inmost_console::Wiped;
+use inmost_console::{Wiped, display};
 
 /// Colours are used if standard output is a terminal that supports them, and `NO_COLOR` (<https://no-color.org>) is not set.
 #[derive(Clone, Copy)]
@@ -34,7 +34,7 @@ impl Style {
     }
 
     /// Whether there are colours.
-    #[cfg(unix)]
+    #[cfg(all(unix, feature = "browse"))]
     pub(crate) fn is_on(self) -> bool {
         self.is_on
     }
@@ -56,4 +56,31 @@ impl Style {
             to.append(part);
         }
     }
+}
+
+/// The diff with colours, and with control characters escaped.
+pub(crate) fn painted_diff(diff: &[u8], style: Style) -> Wiped {
+    let mut text = Wiped::new(Vec::with_capacity(diff.len()));
+    let mut is_head = true;
+    for line in diff.split_inclusive(|byte| *byte == b'\n') {
+        let (line, end) = match line.strip_suffix(b"\n") {
+            Some(line) => (line, &b"\n"[..]),
+            None => (line, &b""[..]),
+        };
+        is_head &= !line.starts_with(b"@@");
+        let piece = match line.first() {
+            _ if is_head => Some(Piece::Head),
+            Some(b'@') => Some(Piece::Place),
+            Some(b'+') => Some(Piece::Added),
+            Some(b'-') => Some(Piece::Removed),
+            _ => None,
+        };
+        let shown = display::text(std::str::from_utf8(line).unwrap_or_default());
+        match piece {
+            Some(piece) => style.paint(piece, shown.as_slice(), &mut text),
+            None => text.append(shown.as_slice()),
+        }
+        text.append(end);
+    }
+    text
 }

@@ -1,27 +1,28 @@
-//! The commands, one in each file: each turns a typed command into its result.
+//! The six commands: each turns a typed command into its result.
 //!
 //! Each checks in the order of the contract. Checks that need no store come first, so that a mistake in a path reads
 //! the same whether or not the store is locked.
 
-mod create;
-mod delete;
-mod insert;
-mod rename;
 mod screened;
-mod str_replace;
-mod view;
 
 use inmost_format::secret::Wiped;
 
-use super::command::ToolCommand;
+use self::screened::Seam;
+use super::command::{ToolCommand, ViewRange};
 use super::error::ToolError;
 use super::failure::Failure;
 use super::options::ToolOptions;
 use super::result::ToolResult;
+use super::screen::Cleared;
 use super::wording;
-use crate::session::{Session, StoreError};
-use crate::vfs::path::MemoryPath;
-use crate::vfs::text::{self, Cut, Shown};
+use crate::limits::VIEW_LINES;
+use crate::session::{Open, Session, StoreError};
+use crate::vfs::file::FileView;
+use crate::vfs::guard::{Guard, Surroundings};
+use crate::vfs::list::{self, FolderOrFile, Listing};
+use crate::vfs::path::{MemoryPath, echo};
+use crate::vfs::text::{self, Cut, Shown, is_unclosed};
+use crate::vfs::{arrange, edit, listing, versions};
 
 /// Runs a command. A mistake of the model is an `Ok` result.
 pub(crate) fn run(
@@ -73,6 +74,140 @@ impl Context<'_> {
     fn parse(&self, sent: &str) -> Result<MemoryPath, ToolError> {
         self.options.parse_path(sent)
     }
+
+    fn view(&self, sent: &str, range: Option<&ViewRange>) -> Result<Wiped<String>, Failure> {
+        let path = self.parse(sent)?;
+        self.session.read(|open| match list::find(open, open.root(), &path)? {
+            FolderOrFile::Folder(folder) => self.view_folder(open, &path, &folder),
+            FolderOrFile::File(entry) => {
+                let view = FileView::of_entry(open, entry)?;
+                let content = self.view_file(&view, &path, sent, range)?;
+                // Reading alone must not make a tool that is read-only change the store.
+                if self.session.counts_readings() && !self.options.read_only {
+                    open.note_reading(view.info().number);
+                }
+                Ok(content)
+            }
+        })
+    }
+
+    fn view_folder(
+        &self,
+        open: &Open,
+        path: &MemoryPath,
+        folder: &Listing,
+    ) -> Result<Wiped<String>, Failure> {
+        let mut content = wording::folder_header(path.as_str());
+        listing::push_first_line(path, folder.bytes, &mut content);
+        let limit = self.options.listing_entries;
+        folder.show(open, limit, |item| listing::push_item(path, item, &mut content))?;
+        let limit = u64::try_from(limit).unwrap_or(u64::MAX);
+        if let Some(hidden) = folder.entries.checked_sub(limit).filter(|hidden| *hidden > 0) {
+            content.append("\n");
+            content.append(&wording::more_entries(hidden));
+        }
+        Ok(content)
+    }
+
+    fn view_file(
+        &self,
+        view: &FileView<'_, Open>,
+        path: &MemoryPath,
+        sent: &str,
+        range: Option<&ViewRange>,
+    ) -> Result<Wiped<String>, Failure> {
+        let total = view.info().lines;
+        if total > VIEW_LINES {
+            return Err(ToolError::TooManyLines { path: echo(sent).to_owned() }.into());
+        }
+        let (lines, limit) = match range {
+            None => (1..=total, self.options.view_characters),
+            Some(range) => (range.resolve(total)?, self.options.range_characters),
+        };
+        let header = wording::file_header(path.as_str());
+        if lines.is_empty() {
+            return Ok(header);
+        }
+        let (first, last) = lines.into_inner();
+        let requested = view.lines(first, last, limit)?;
+        Ok(numbered(&header, &requested, (first, last, total), limit))
+    }
+
+    fn create(&self, sent: &str, text: &str) -> Result<Wiped<String>, Failure> {
+        let path = self.parse(sent)?;
+        self.check_writable()?;
+        let overwrite = self.options.create_overwrites;
+        let check = || edit::check_target(self.session, &path, overwrite);
+        let cleared = self.screen_path(&path, text, check)?;
+        edit::write(self.session, &path, cleared.text(text), overwrite)?;
+        Ok(screened::report(wording::created(echo(sent)), &cleared))
+    }
+
+    fn str_replace(&self, sent: &str, old: &str, new: &str) -> Result<Wiped<String>, Failure> {
+        let path = self.parse(sent)?;
+        self.check_writable()?;
+        let limit = self.options.range_characters;
+        let (snippet, cleared) = match self.options.screen.screen() {
+            None => (edit::replace(self.session, &path, old, new, limit)?, Cleared::default()),
+            Some(screen) => screened::edit(
+                self.session,
+                screen,
+                &path,
+                new,
+                |_| Seam::default(),
+                |new, guard| edit::replace_guarded(self.session, &path, (old, new), limit, guard),
+            )?,
+        };
+        let lines = (snippet.first, snippet.last, snippet.lines);
+        let content = numbered(wording::edited_with_snippet(), &snippet.text, lines, limit);
+        Ok(screened::report(content, &cleared))
+    }
+
+    fn insert(&self, sent: &str, line: i64, text: &str) -> Result<Wiped<String>, Failure> {
+        let path = self.parse(sent)?;
+        self.check_writable()?;
+        let cleared = match self.options.screen.screen() {
+            None => {
+                edit::insert(self.session, &path, line, text)?;
+                Cleared::default()
+            }
+            Some(screen) => {
+                let insert = |text: &str, guard: &Guard| {
+                    edit::insert_guarded(self.session, &path, line, text, guard)
+                };
+                screened::edit(
+                    self.session,
+                    screen,
+                    &path,
+                    text,
+                    |around| seam(around, text),
+                    insert,
+                )?
+                .1
+            }
+        };
+        Ok(screened::report(wording::inserted(echo(sent)), &cleared))
+    }
+
+    fn delete(&self, sent: &str) -> Result<Wiped<String>, Failure> {
+        let path = self.parse(sent)?;
+        self.check_writable()?;
+        if self.session.keeps_texts() {
+            arrange::delete(self.session, &path)?;
+        } else {
+            versions::delete(self.session, &path)?;
+        }
+        Ok(wording::deleted(echo(sent)))
+    }
+
+    fn rename(&self, old_sent: &str, new_sent: &str) -> Result<Wiped<String>, Failure> {
+        let old = self.parse(old_sent)?;
+        let new = self.parse(new_sent)?;
+        self.check_writable()?;
+        self.screen_path(&new, "", || arrange::check_rename(self.session, &old, &new))?;
+        arrange::rename(self.session, &old, &new)?;
+        Ok(wording::renamed(echo(old_sent), echo(new_sent)))
+    }
 }
 
 /// Numbers the requested lines that fit a view, and adds a notice if some do not.
@@ -103,4 +238,13 @@ fn numbered(
         content.push_str(&notice);
     }
     content
+}
+
+/// The line break that the rule for line ends adds, as [`insertion`](crate::vfs::text::insertion) does.
+fn seam(around: &Surroundings, text: &str) -> Seam {
+    if is_unclosed(&around.before) {
+        Seam { before: "\n", after: "" }
+    } else {
+        Seam { before: "", after: if text.ends_with('\n') { "" } else { "\n" } }
+    }
 }

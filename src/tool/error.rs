@@ -2,8 +2,6 @@
 //!
 //! A locked or broken store is not among them; the application must act on that.
 
-use super::exceeded_quota::ExceededQuota;
-use super::expected_type::ExpectedType;
 use super::wording;
 use crate::vfs::path::{PathError, echo};
 use inmost_format::secret::Wiped;
@@ -253,6 +251,29 @@ impl Drop for ToolError {
 }
 
 impl std::error::Error for ToolError {}
+
+/// The expected type of a field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum ExpectedType {
+    /// A JSON string.
+    String,
+    /// An integer, an integral number, or a string of digits.
+    Integer,
+}
+
+/// The quota of the whole store that is used up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum ExceededQuota {
+    /// The most files that the store may hold.
+    Files(u64),
+    /// The most bytes of text that the store may hold.
+    Bytes(u64),
+    /// One of these two, for a tool that shows only a part of the store: the model must not learn how much the rest
+    /// holds.
+    Shared,
+}
 
 #[cfg(test)]
 mod tests {

@@ -3,8 +3,8 @@
 use inmost_format::secret::Wiped;
 
 use super::command::ViewRange;
+use super::error::ExpectedType;
 use super::error::ToolError;
-use super::expected_type::ExpectedType;
 
 /// A JSON value as it was sent. It is read only when it is used.
 pub(super) trait JsonValue {

@@ -5,7 +5,7 @@
 
 use std::mem::take;
 
-use super::call::ToolCall;
+use super::command::ToolCall;
 use super::command::ToolCommand;
 use super::error::ToolError;
 use super::fields::{Field, Fields, JsonObject, JsonValue};

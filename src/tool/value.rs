@@ -4,7 +4,7 @@ use inmost_format::secret::{Wipe, Wiped};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-use super::call::ToolCall;
+use super::command::ToolCall;
 use super::fields::{Fields, JsonObject, JsonValue, SentRange};
 use super::json::{integral, range_of_list, range_of_string};
 use super::parse::refused;

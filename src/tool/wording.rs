@@ -5,8 +5,8 @@
 //! memory or a path are wiped on drop. Some failures begin with `Error: ` and some do not, as in the tool's
 //! documentation.
 
-use super::exceeded_quota::ExceededQuota;
-use super::expected_type::ExpectedType;
+use super::error::ExceededQuota;
+use super::error::ExpectedType;
 use crate::vfs::text::Shown;
 use inmost_format::secret;
 use inmost_format::secret::Wiped;

@@ -9,9 +9,8 @@ use crate::exit::Failure;
 use crate::json_line;
 use crate::output::print;
 use crate::pager;
-use crate::painted_diff::painted;
 use crate::store::opening::OpenOptions;
-use crate::style::Style;
+use crate::style::{Style, painted_diff};
 use crate::version_diff::{Side, unified};
 use inmost_console::Wiped;
 
@@ -64,7 +63,7 @@ impl Diff {
         if !io::stdout().is_terminal() {
             return print(diff.as_slice());
         }
-        pager::page(&[painted(diff.as_slice(), Style::of_output()).as_slice()])
+        pager::page(&[painted_diff(diff.as_slice(), Style::of_output()).as_slice()])
     }
 }
 

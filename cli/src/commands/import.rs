@@ -1,6 +1,5 @@
 //! `inmost import`
 
-mod batch;
 mod folder;
 mod plain_file;
 
@@ -12,9 +11,8 @@ use std::thread;
 use inmost::{FileError, NewFile, WriteOutcome};
 use unicode_normalization::UnicodeNormalization;
 
-use self::batch::Batch;
 use self::folder::Folder;
-use self::plain_file::PlainFile;
+use self::plain_file::{Batch, PlainFile};
 use crate::args::{ActorArgs, StoreArgs};
 use crate::completion;
 use crate::confirm;

@@ -5,12 +5,12 @@ use inmost::{ExpirySettings, VaultOptions};
 use super::slot;
 use crate::args::{KdfArgs, Keep, OpenArgs, parse_unused};
 use crate::confirm;
-use crate::credential::By;
 use crate::display::{self, duration};
 use crate::engine::EngineName;
 use crate::exit::Failure;
 use crate::output::print;
 use crate::passphrase;
+use crate::passphrase::By;
 use crate::store::opening::{Create, NewStore, OpenOptions};
 
 /// Create a new store

@@ -2,7 +2,6 @@
 
 mod new_store;
 mod plain_folder;
-mod renamed;
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +10,6 @@ use serde::Serialize;
 
 use self::new_store::NewStore;
 use self::plain_folder::PlainFolder;
-use self::renamed::Renamed;
 use crate::args::{KdfArgs, StoreArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::print;
@@ -148,4 +146,11 @@ fn incomplete(report: &RecoveryReport) -> Failure {
         ),
         "Look for them in a backup. The damaged store was not changed.",
     )
+}
+
+/// A file that could not be saved under its own path: the path in the damaged store, and the path that it was saved under.
+#[derive(Serialize)]
+struct Renamed {
+    from: String,
+    to: String,
 }

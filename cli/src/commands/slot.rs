@@ -9,10 +9,10 @@ use inmost_keyd::{Secret, SlotOptions};
 use serde::Serialize;
 
 use crate::args::{KdfArgs, OpenArgs, StoreArgs};
-use crate::credential::By;
 use crate::exit::{Exit, Failure};
 use crate::keyfile;
 use crate::output::print;
+use crate::passphrase::By;
 use crate::passphrase::NewPassphraseArgs;
 use crate::store::OpenStore;
 use crate::store::opening::OpenOptions;

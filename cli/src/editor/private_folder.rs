@@ -109,7 +109,7 @@ fn make() -> Result<(PathBuf, File), Failure> {
             let _ = fs::remove_dir(&folder);
         }
     }
-    Err(super::unsupported::no_memory_file_system())
+    Err(super::no_memory_file_system())
 }
 
 fn make_in(parent: &Path) -> io::Result<(PathBuf, File)> {

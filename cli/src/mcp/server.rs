@@ -7,11 +7,11 @@ use inmost::{StoreError, ToolCall, ToolResult};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ConstString as _, ContentBlock,
     CustomRequest, CustomResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse,
-    Implementation, ListPromptsResult, ListResourcesRequestMethod, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ReadResourceRequestMethod, ReadResourceRequestParams,
-    ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestMethod,
-    SubscribeRequestMethod, SubscribeRequestParams, Tool, UnsubscribeRequestMethod,
-    UnsubscribeRequestParams,
+    GetPromptResult, Implementation, ListPromptsResult, ListResourcesRequestMethod,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, Prompt, PromptMessage,
+    ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse, Role,
+    ServerCapabilities, ServerConfig, SetLevelRequestMethod, SubscribeRequestMethod,
+    SubscribeRequestParams, Tool, UnsubscribeRequestMethod, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::{RoleServer, ServerHandler, ServiceExt};
@@ -20,7 +20,6 @@ use tokio::sync::oneshot;
 
 use super::memory_tool::{self, NAME};
 use super::message::Arguments;
-use super::prompt;
 use super::resources::{self, ResourceError};
 use super::transport::Stdio;
 use super::worker::{Call, Work};
@@ -230,7 +229,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        Ok(ListPromptsResult::with_all_items(vec![prompt::definition()]))
+        Ok(ListPromptsResult::with_all_items(vec![prompt()]))
     }
 
     async fn get_prompt(
@@ -238,8 +237,28 @@ impl ServerHandler for Server {
         request: GetPromptRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        prompt::get(&request.name, self.instructions)
+        prompt_named(&request.name, self.instructions)
             .map(Into::into)
             .ok_or_else(|| ErrorData::invalid_params("There is no such prompt.", None))
     }
+}
+
+/// The name of the prompt, which clients show as a command.
+const PROMPT: &str = "memory";
+
+/// What a client shows about it.
+const PROMPT_DESCRIPTION: &str = "Tells the model how to use its memory in this conversation";
+
+/// Explains the memory to the model, in clients that do not pass on a server's instructions.
+fn prompt() -> Prompt {
+    Prompt::new(PROMPT, Some(PROMPT_DESCRIPTION), None)
+}
+
+/// The prompt of this name, with these instructions.
+fn prompt_named(name: &str, instructions: &str) -> Option<GetPromptResult> {
+    if name != PROMPT {
+        return None;
+    }
+    let message = PromptMessage::new_text(Role::User, instructions);
+    Some(GetPromptResult::new(vec![message]).with_description(PROMPT_DESCRIPTION))
 }

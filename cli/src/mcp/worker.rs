@@ -9,13 +9,13 @@ use tokio::sync::oneshot::Sender;
 
 use super::resources::{PAGE, ResourceError};
 use crate::args::StoreArgs;
-use crate::error_log::ErrorLog;
 use crate::memory_path::ROOT;
 use crate::passphrase::Input;
 use crate::store::OpenStore;
 use crate::store::no_store::NoStore;
 use crate::store::opening::{OpenOptions, Unused};
 use crate::store::restrictions::Restrictions;
+use crate::streams::ErrorLog;
 
 /// A request that needs the store.
 pub(super) struct Call {

@@ -12,9 +12,9 @@ use super::restrictions::Restrictions;
 use super::unlocking::is_wrong;
 use super::{OpenStore, database, naming, place};
 use crate::args::{KdfArgs, OpenArgs, PlaceArgs, StoreArgs};
-use crate::credential::By;
 use crate::engine::EngineName;
 use crate::exit::{Exit, Failure};
+use crate::passphrase::By;
 use crate::passphrase::{self, Asking, Input};
 use crate::{compact_hint, streams};
 

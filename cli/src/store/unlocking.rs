@@ -7,8 +7,8 @@ use inmost_keyd::Secret;
 
 use super::naming;
 use crate::args::{OpenArgs, StoreArgs};
-use crate::credential::By;
 use crate::exit::{Exit, Failure};
+use crate::passphrase::By;
 use crate::passphrase::{Asking, Input};
 
 impl StoreArgs {

@@ -5,13 +5,13 @@ use std::io::Write;
 use inmost::{MemoryTool, StoreError, ToolResult};
 
 use super::{Call, too_long};
-use crate::error_log::ErrorLog;
 use crate::exit::{Exit, Failure};
 use crate::lines::{LINE_BYTES, Line, Lines};
 use crate::passphrase::Input;
 use crate::store::no_store::NoStore;
 use crate::store::opening::{OpenOptions, StoreGuard, Unused};
 use crate::streams;
+use crate::streams::ErrorLog;
 
 /// Runs every call. The outcome is that of the last one that the store could not run.
 pub(super) fn run(args: &Call) -> Result<(), Failure> {

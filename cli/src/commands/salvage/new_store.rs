@@ -4,7 +4,7 @@ use std::path::Path;
 
 use inmost::{Credential, FileError, Session, SessionOptions, VaultOptions};
 
-use super::renamed::Renamed;
+use super::Renamed;
 use crate::args::KdfArgs;
 use crate::exit::Failure;
 use crate::store::naming;

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::renamed::Renamed;
+use super::Renamed;
 use crate::exit::{Exit, Failure};
 use crate::host_files::{create, keeps_names, make_folder, relative};
 

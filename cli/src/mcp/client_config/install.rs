@@ -18,9 +18,8 @@ use crate::display;
 use crate::exit::{Exit, Failure};
 use crate::host_files;
 use crate::output::print;
-use crate::painted_diff::painted;
 use crate::streams;
-use crate::style::Style;
+use crate::style::{Style, painted_diff};
 
 /// The client to connect.
 pub(crate) struct Install<'a> {
@@ -112,7 +111,7 @@ impl Install<'_> {
         let old = if current.permissions.is_some() { name.as_str() } else { "nothing" };
         let diff = TextDiff::from_lines(current.text.as_str(), edited.text.as_str());
         let diff = diff.unified_diff().header(old, &name).to_string();
-        print(painted(diff.as_bytes(), Style::of_output()).as_slice())?;
+        print(painted_diff(diff.as_bytes(), Style::of_output()).as_slice())?;
         let question = if edited.is_replaced {
             "Replace the entry `inmost` in this file? Type yes to continue: "
         } else {

@@ -76,12 +76,13 @@ fn show_strength(terminal: &mut Terminal, typed: &Wiped) -> Result<(), Failure> 
 }
 
 /// Phrases that everyone knows, those of our own documents among them. An attacker tries them first, with what may be added.
-const KNOWN: [&str; 6] = [
+const KNOWN: [&str; 7] = [
     "correct horse battery staple",
     "correcthorsebatterystaple",
     "correct-horse-battery-staple",
     "correct horse",
     "incorrect horse",
+    "tr0ub4dor&3",
     "the quick brown fox jumps over the lazy dog",
 ];
 

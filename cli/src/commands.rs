@@ -33,7 +33,6 @@ mod passwd;
 #[cfg(feature = "postgres")]
 mod postgres_schema;
 mod purge;
-mod redact;
 mod repair;
 mod restore;
 mod rewrite;
@@ -98,7 +97,6 @@ pub(crate) enum Command {
     Show(show::Show),
     Restore(restore::Restore),
     Undo(undo::Undo),
-    Redact(redact::Redact),
     Forget(forget::Forget),
     History(history::History),
     Expire(expire::Expire),
@@ -187,7 +185,6 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Show(show) => show.run(),
         Command::Restore(restore) => restore.run(),
         Command::Undo(undo) => undo.run(),
-        Command::Redact(redact) => redact.run(),
         Command::Forget(forget) => forget.run(),
         Command::History(history) => history.run(),
         Command::Expire(expire) => expire.run(),

@@ -15,8 +15,7 @@ pub(crate) fn line(version: &VersionInfo) -> String {
         _ => "-".to_owned(),
     };
     let actor = display::path(actor(version));
-    let is_gone = version.text == VersionText::Gone && version.redacted.is_none();
-    let gone = if is_gone { "  (text gone)" } else { "" };
+    let gone = if version.text == VersionText::Gone { "  (text gone)" } else { "" };
     format!(
         "{:>7}  {}  {:<9}  {:<7}  {:<16}  {size:>6}  {}{gone}\n",
         version.number,
@@ -35,7 +34,6 @@ fn path(version: &VersionInfo) -> String {
             format!("{} -> {}", display::path(old.as_str()), display::path(new.as_str()))
         }
         (_, Some(path)) => display::path(path.as_str()),
-        (_, None) if version.redacted.is_some() => "(redacted)".to_owned(),
         (_, None) => "-".to_owned(),
     }
 }
@@ -56,8 +54,6 @@ pub(crate) struct Object<'a> {
     bytes: u64,
     lines: u64,
     text: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    redacted: Option<u64>,
 }
 
 impl<'a> Object<'a> {
@@ -75,7 +71,6 @@ impl<'a> Object<'a> {
             bytes: version.bytes,
             lines: version.lines,
             text: version.text.name(),
-            redacted: version.redacted.map(milliseconds),
         }
     }
 }

@@ -54,7 +54,6 @@ export type StoreErrorCode =
 export type FileErrorCode =
   | 'AlreadyExists'
   | 'Changed'
-  | 'CurrentVersion'
   | 'EmptySearch'
   | 'FileError'
   | 'FileTooLarge'
@@ -102,7 +101,7 @@ export class InmostError extends Error {
   declare readonly lines?: number | number[];
   /** `SeveralMatches`: the number of matches that are not listed. */
   declare readonly more?: number;
-  /** `NoSuchVersion`, `VersionGone`, `CurrentVersion`: the version. `UnknownFormat`: the version of the format. */
+  /** `NoSuchVersion`, `VersionGone`: the version. `UnknownFormat`: the version of the format. */
   declare readonly version?: number;
   /** `RolledBack`, `HeaderRolledBack`, `RecordsBehindHeader`: the counter that was expected. */
   declare readonly expected?: number;

@@ -72,17 +72,15 @@ export class History {
   }
 
   /**
-   * Removes the texts and the paths of the versions `first` to `last`. Returns how many.
+   * Removes versions of what is or was at or below a path: all, or those up to and including the version `until`. Returns how
+   * many entries.
    *
    * The ciphertext stays in the store's files until `inmost compact` or `inmost purge`.
    */
-  async redact(first: number, last: number = first): Promise<number> {
-    return run(() => this.#store.redact(count(first, 'first'), count(last, 'last')));
-  }
-
-  /** Removes every version of what is or was at or below a path. Returns how many entries. */
-  async forget(path: string): Promise<number> {
-    return run(() => this.#store.forget(text(path, 'path')));
+  async forget(path: string, options: { until?: number | undefined } = {}): Promise<number> {
+    return run(() =>
+      this.#store.forget(text(path, 'path'), optional(count, options.until, 'until')),
+    );
   }
 
   /** The settings, and what the history holds. */
@@ -120,7 +118,7 @@ export class UndoPlan {
   }
 
   /**
-   * Files that cannot go back, by their newest change: the text before was redacted, forgotten or dropped for lack of room, is
+   * Files that cannot go back, by their newest change: the text before was forgotten or dropped for lack of room, is
    * damaged, or the history does not have every change in between. An undo leaves them.
    */
   get gone(): VersionInfo[] {

@@ -159,7 +159,7 @@ export type VersionKind =
 export type VersionChannel = 'tool' | 'files' | 'program' | 'import' | 'expiry';
 
 /**
- * Whether the text of a version can still be read: `gone` if it was redacted, dropped for lack of room or lost to damage; `none`
+ * Whether the text of a version can still be read: `gone` if it was forgotten, dropped for lack of room or lost to damage; `none`
  * for a deletion and for a folder; `unknown` in an undo plan, where damage hides it, and far back in a long history.
  */
 export type VersionText = 'kept' | 'gone' | 'none' | 'unknown';
@@ -177,13 +177,12 @@ export class VersionInfo extends Value {
   readonly file: number | null;
   /** The number of the file's previous version. */
   readonly previous: number | null;
-  /** The path after the change; for a deletion, the path before it. `null` if it was redacted. */
+  /** The path after the change; for a deletion, the path before it. `null` for a note of what was forgotten. */
   readonly path: string | null;
-  /** The path before a rename. */
+  /** The path before a rename; `null` if everything before it was forgotten. */
   readonly oldPath: string | null;
   readonly bytes: number;
   readonly lines: number;
-  readonly redacted: Date | null;
   readonly text: VersionText;
   /** For the deletion of a folder: the change that moved it back. */
   readonly restored: number | null;
@@ -202,7 +201,6 @@ export class VersionInfo extends Value {
     this.oldPath = version.oldPath ?? null;
     this.bytes = version.bytes;
     this.lines = version.lines;
-    this.redacted = date(version.redactedMs);
     this.text = version.text as VersionText;
     this.restored = version.restored ?? null;
   }

@@ -18,7 +18,7 @@ export interface MemoryToolOptions {
   /** A sentence that the model reads after `Error: Memory is locked.` */
   lockedHint?: string | undefined;
   /**
-   * Keeps no text of the tool's changes in the history, and a `delete` also forgets every earlier version of the path. It cannot
+   * Lets an edit forget every earlier version of its file, and a `delete` every version of the path. It cannot
    * be undone. The ciphertext stays until `inmost compact` or `inmost purge`.
    */
   deleteForgets?: boolean | undefined;

@@ -49,10 +49,8 @@ export declare class NativeStore {
   planUndo(query: Query): Promise<NativeUndoPlan>
   /** Makes the steps of a plan. */
   undo(plan: NativeUndoPlan): Promise<Array<any>>
-  /** Removes the texts and the paths of versions. Returns how many. */
-  redact(first: number, last: number): Promise<number>
-  /** Removes every version of what is or was at or below a path. Returns how many entries. */
-  forget(path: string): Promise<number>
+  /** Removes versions of what is or was at or below a path: all, or those up to and including `until`. Returns how many entries. */
+  forget(path: string, until?: number | undefined | null): Promise<number>
   /** The settings, and what the history holds. */
   historyStatus(): Promise<HistoryStatus>
   /** Sets how long versions are kept. */
@@ -275,7 +273,6 @@ export interface VersionInfo {
   oldPath?: string
   bytes: number
   lines: number
-  redactedMs?: number
   text: string
   restored?: number
 }

@@ -147,9 +147,9 @@ impl From<FileError> for Failure {
                 vec![("path", Text(path.as_str().to_owned()))]
             }
             FileError::NoSuchLine(lines) => vec![("lines", Number(lines))],
-            FileError::CurrentVersion(version)
-            | FileError::NoSuchVersion(version)
-            | FileError::VersionGone(version) => vec![("version", Number(version))],
+            FileError::NoSuchVersion(version) | FileError::VersionGone(version) => {
+                vec![("version", Number(version))]
+            }
             FileError::SeveralMatches { lines, more } => {
                 vec![("lines", Detail::Lines(lines)), ("more", Number(more))]
             }

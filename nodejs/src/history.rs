@@ -76,18 +76,12 @@ impl NativeStore {
         self.with(undone, move |store| store.history().undo(&plan, |_| {}))
     }
 
-    /// Removes the texts and the paths of versions. Returns how many.
+    /// Removes versions of what is or was at or below a path: all, or those up to and including `until`. Returns how many entries.
     #[napi(ts_return_type = "Promise<number>")]
-    pub fn redact(&self, first: i64, last: i64) -> AsyncTask<Work<i64>> {
+    pub fn forget(&self, path: String, until: Option<i64>) -> AsyncTask<Work<i64>> {
         self.with(plain, move |store| {
-            store.versions().redact(count(first), count(last)).map(number)
+            store.versions().forget(&path, until.map(count), &mut |_| {}).map(number)
         })
-    }
-
-    /// Removes every version of what is or was at or below a path. Returns how many entries.
-    #[napi(ts_return_type = "Promise<number>")]
-    pub fn forget(&self, path: String) -> AsyncTask<Work<i64>> {
-        self.with(plain, move |store| store.versions().forget(&path, &mut |_| {}).map(number))
     }
 
     /// The settings, and what the history holds.

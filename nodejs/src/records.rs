@@ -74,7 +74,6 @@ pub struct VersionInfo {
     pub old_path: Option<Text>,
     pub bytes: i64,
     pub lines: i64,
-    pub redacted_ms: Option<i64>,
     pub text: String,
     pub restored: Option<i64>,
 }
@@ -210,7 +209,6 @@ pub(crate) fn version(version: &inmost::VersionInfo) -> VersionInfo {
         old_path: text(&version.old_path),
         bytes: number(version.bytes),
         lines: number(version.lines),
-        redacted_ms: version.redacted.map(milliseconds),
         text: version.text.name().to_owned(),
         restored: version.restored.map(number),
     }

@@ -62,9 +62,9 @@ pub(crate) fn of_file(py: Python<'_>, error: FileError) -> PyErr {
             vec![("path", path.as_str().into_py_any(py))]
         }
         FileError::NoSuchLine(lines) => vec![("lines", number(lines))],
-        FileError::CurrentVersion(version)
-        | FileError::NoSuchVersion(version)
-        | FileError::VersionGone(version) => vec![("version", number(version))],
+        FileError::NoSuchVersion(version) | FileError::VersionGone(version) => {
+            vec![("version", number(version))]
+        }
         FileError::SeveralMatches { lines, more } => {
             vec![("lines", lines.into_py_any(py)), ("more", number(more))]
         }

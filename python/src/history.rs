@@ -105,15 +105,10 @@ impl History {
         Ok(results)
     }
 
-    /// Removes the texts and the paths of versions. Returns how many.
-    #[pyo3(signature = (first, last=None))]
-    fn redact(&self, py: Python<'_>, first: u64, last: Option<u64>) -> PyResult<u64> {
-        self.shared.with(py, |store| store.versions().redact(first, last.unwrap_or(first)))
-    }
-
-    /// Removes every version of what is or was at or below a path. Returns how many entries.
-    fn forget(&self, py: Python<'_>, path: Text<'_>) -> PyResult<u64> {
-        self.shared.with(py, |store| store.versions().forget(&path, &mut |_| {}))
+    /// Removes versions of what is or was at or below a path: all, or those up to and including `until`. Returns how many entries.
+    #[pyo3(signature = (path, *, until=None))]
+    fn forget(&self, py: Python<'_>, path: Text<'_>, until: Option<u64>) -> PyResult<u64> {
+        self.shared.with(py, |store| store.versions().forget(&path, until, &mut |_| {}))
     }
 
     /// The settings, and what the history holds.

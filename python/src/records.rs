@@ -56,9 +56,8 @@ pub(crate) fn version<'py>(py: Python<'py>, version: &VersionInfo) -> Record<'py
     let old_path = version.old_path.as_ref().map(FileText::as_str);
     let change = (version.number, version.time, version.kind.name(), version.channel.name());
     let place = (version.actor.as_str(), version.file, version.previous, path, old_path);
-    let rest =
-        (version.bytes, version.lines, version.redacted, version.text.name(), version.restored);
-    // In three groups, because a tuple of all fourteen does not convert.
+    let rest = (version.bytes, version.lines, version.text.name(), version.restored);
+    // In three groups, because a tuple of all thirteen does not convert.
     record(py, "version_info", (change, place, rest))
 }
 

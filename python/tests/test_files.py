@@ -262,23 +262,21 @@ def test_the_history_goes_back() -> None:
             history.text(1)
 
 
-def test_versions_are_redacted_and_forgotten() -> None:
+def test_versions_are_forgotten() -> None:
     with inmost.Store.in_memory(history=timedelta(days=30)) as store:
         files, history = store.files, store.history
-        files.write("/memories/a", "secret")
-        files.write("/memories/a", "public")
-        current, old = history.log()
-        with pytest.raises(errors.CurrentVersion) as raised:
-            history.redact(current.number)
-        assert raised.value.version == current.number
-        assert history.redact(old.number) == 1
+        for text in ("secret", "public", "third"):
+            files.write("/memories/a", text)
+        _, public, secret = history.log()
+        with pytest.raises(errors.NoSuchVersion):
+            history.forget("/memories/a", until=secret.number + 64_000)
+        assert history.forget("/memories/a", until=secret.number) == 1
         with pytest.raises(errors.VersionGone):
-            history.text(old.number)
-        [redacted] = [change for change in history.log() if change.number == old.number]
-        assert redacted.path is None and redacted.redacted is not None and redacted.text == "gone"
+            history.text(secret.number)
+        assert history.text(public.number) == "public"
         assert history.forget("/memories/a") >= 2
         assert [change.kind for change in history.log()] == ["forgotten"]
-        assert files.read("/memories/a") == "public"
+        assert files.read("/memories/a") == "third"
 
 
 def test_the_history_has_settings(store: inmost.Store) -> None:

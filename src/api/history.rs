@@ -54,17 +54,16 @@ pub trait HistoryStore: Send + Sync {
     /// [`StoreError::TooLarge`] if they are too many for one commit.
     fn revert_together(&self, steps: &[UndoStep]) -> Result<Vec<u64>, FileError>;
 
-    /// Redacts versions. See [`History::redact`].
-    ///
-    /// # Errors
-    /// Those of [`History::redact`].
-    fn redact(&self, first: u64, last: u64) -> Result<u64, FileError>;
-
     /// Forgets versions. See [`History::forget`].
     ///
     /// # Errors
     /// Those of [`History::forget`].
-    fn forget(&self, path: &str, progress: &mut dyn FnMut(u64)) -> Result<u64, FileError>;
+    fn forget(
+        &self,
+        path: &str,
+        until: Option<u64>,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<u64, FileError>;
 
     /// Returns the settings of the history, and what it holds.
     ///
@@ -159,7 +158,7 @@ impl<'s> History<'s> {
     ///
     /// # Errors
     /// [`FileError::NoSuchVersion`] if the history has no such change; [`FileError::VersionGone`] if its text was
-    /// redacted, forgotten or dropped for lack of room, or if the change deleted the file; [`FileError::IsAFolder`] for a
+    /// forgotten or dropped for lack of room, or if the change deleted the file; [`FileError::IsAFolder`] for a
     /// change of a folder; [`FileError::Store`].
     pub fn text(&self, number: u64) -> Result<FileText, FileError> {
         self.store.version_text(number)
@@ -203,29 +202,13 @@ impl<'s> History<'s> {
         }
     }
 
-    /// Redacts the versions of a range, both ends included: path and sizes go, and the text unless a neighbouring version
-    /// that is not redacted has the same. That there was a change, when and by whom stays. Returns the number of
-    /// versions redacted. Changes of folders are left out: their paths lead to the versions of the files in them.
-    /// [`forget`](History::forget) removes them.
+    /// Forgets versions of what is or was at or below a path, inside deleted folders too: all of them, or with `until` those up to
+    /// and including the version of this number. Of each file that is or was there it forgets the versions under its other paths
+    /// too. Current files stay as they are. Returns the number of entries removed. A crash leaves a part of them; then forget the
+    /// path again.
     ///
-    /// # Errors
-    /// [`FileError::CurrentVersion`] if the text of one of them is the current text of a file, and then nothing was
-    /// redacted; [`FileError::NoSuchVersion`] if the range has no version that is not redacted; [`FileError::Store`]. If a part
-    /// of the history in the range cannot be read, the other versions are redacted, and then the error says so.
-    ///
-    /// A text goes from its version in one commit. A crash may leave records of a long one, which no version has any more. The
-    /// next call of `redact` or `forget` removes them, or the end of their time. Redacting the same versions again returns 0 then.
-    ///
-    /// # Security
-    /// The ciphertext stays in the store's files until the next [`Session::compact`](crate::Session::compact) or
-    /// [`Session::purge`](crate::Session::purge). Copies and backups keep it.
-    pub fn redact(&self, first: u64, last: u64) -> Result<u64, FileError> {
-        self.store.redact(first, last)
-    }
-
-    /// Forgets every version of what is or was at or below a path, inside deleted folders too, and the whole history of
-    /// each file there under its other paths. Current files stay as they are. Returns the number of entries removed. A crash
-    /// leaves a part of them; then forget the path again.
+    /// No text leaves the middle of a file's versions: forgetting one takes all before it. The change after the last one that is
+    /// forgotten stays in the history, without the text and the path before it.
     ///
     /// For `/memories` it forgets the whole history.
     ///
@@ -233,12 +216,19 @@ impl<'s> History<'s> {
     /// would wait for ever, and a panic halts the session.
     ///
     /// # Errors
-    /// [`FileError::InvalidPath`], [`FileError::Store`].
+    /// [`FileError::InvalidPath`]; [`FileError::NoSuchVersion`] if no version has a number as high as `until`;
+    /// [`FileError::Store`].
     ///
     /// # Security
-    /// As for [`redact`](History::redact).
-    pub fn forget(&self, path: &str, mut progress: impl FnMut(u64)) -> Result<u64, FileError> {
-        self.store.forget(path, &mut progress)
+    /// The ciphertext stays in the store's files until the next [`Session::compact`](crate::Session::compact) or
+    /// [`Session::purge`](crate::Session::purge). Copies and backups keep it.
+    pub fn forget(
+        &self,
+        path: &str,
+        until: Option<u64>,
+        mut progress: impl FnMut(u64),
+    ) -> Result<u64, FileError> {
+        self.store.forget(path, until, &mut progress)
     }
 
     /// Every version that a query lists, and the number of entries that cannot be read.

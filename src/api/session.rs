@@ -56,12 +56,13 @@ impl HistoryStore for Session {
         versions::revert_together(self, steps)
     }
 
-    fn redact(&self, first: u64, last: u64) -> Result<u64, FileError> {
-        versions::redact(self, first, last)
-    }
-
-    fn forget(&self, path: &str, progress: &mut dyn FnMut(u64)) -> Result<u64, FileError> {
-        versions::forget(self, &MemoryPath::parse(path)?, progress)
+    fn forget(
+        &self,
+        path: &str,
+        until: Option<u64>,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<u64, FileError> {
+        versions::forget(self, &MemoryPath::parse(path)?, until, progress)
     }
 
     fn history_status(&self) -> Result<HistoryStatus, StoreError> {

@@ -6,7 +6,7 @@
 mod history;
 mod unreached;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use self::unreached::is_damage;
 use super::bare_records::BareRecords;
@@ -94,8 +94,6 @@ struct Check<'a, P> {
     reached: HashMap<Address, Reference>,
     /// Whether the walk is through the tree and the system folder.
     is_in_tree: bool,
-    /// Records that the history keeps although nothing refers to them.
-    kept: HashSet<Address>,
     seen: u64,
     progress: P,
 }
@@ -129,8 +127,8 @@ type Walked<T> = Option<T>;
 impl<'a, P: FnMut(u64)> Check<'a, P> {
     fn new(stored: &'a dyn NodeSource, sealer: &'a Sealer, progress: P) -> Self {
         let report = CheckReport::default();
-        let (reached, kept) = (HashMap::new(), HashSet::new());
-        Self { stored, sealer, report, reached, is_in_tree: true, kept, seen: 0, progress }
+        let reached = HashMap::new();
+        Self { stored, sealer, report, reached, is_in_tree: true, seen: 0, progress }
     }
 
     /// Checks what the engine keeps beside the records: the journal.

@@ -142,7 +142,7 @@ impl<'a> Copy<'a> {
             match &mut version.before {
                 Before::Head(old) => old.tag = self.node(Depth::TOP, old.id(), &old.tag)?,
                 Before::Object(entry) => entry.tag = self.held(Depth::TOP, entry, &mut folders)?,
-                Before::Nothing | Before::Restored(_) | Before::Rest(_) => {}
+                Before::Nothing | Before::Restored(_) => {}
             }
             history.append(&mut nodes, id.object, version)?;
         }

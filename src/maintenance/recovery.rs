@@ -273,8 +273,8 @@ impl<'a, T: Target> Recovery<'a, T> {
         Ok(None)
     }
 
-    /// Leaves out the heads that must not be shown: those that the entry of the file excludes, because they were forgotten or
-    /// redacted, and those whose time is over.
+    /// Leaves out the heads that must not be shown: those that the entry of the file excludes, because they were forgotten,
+    /// and those whose time is over.
     fn retain_shown(&self, versions: &mut Vec<Version>, info: &FileInfo, reference: Reference) {
         let newest = versions.iter().map(|version| version.id.index).max().unwrap_or_default();
         let lowest = match reference {

@@ -22,7 +22,7 @@ use crate::vfs::guard::{Guard, Surroundings};
 use crate::vfs::list::{self, FolderOrFile, Listing};
 use crate::vfs::path::{MemoryPath, echo};
 use crate::vfs::text::{self, Cut, Shown, is_unclosed};
-use crate::vfs::{arrange, edit, listing, versions};
+use crate::vfs::{FileError, arrange, edit, listing, versions};
 
 /// Runs a command. A mistake of the model is an `Ok` result.
 pub(crate) fn run(
@@ -37,18 +37,15 @@ pub(crate) fn run(
     let session = session.within(options.quotas);
     let session = &if options.delete_forgets { session.without_texts() } else { session };
     let call = Context { session, options };
-    let content = match command {
-        ToolCommand::View { path, view_range } => call.view(path, view_range.as_ref()),
-        ToolCommand::Create { path, file_text } => call.create(path, file_text),
-        ToolCommand::StrReplace { path, old_str, new_str } => {
-            call.str_replace(path, old_str, new_str.as_deref().unwrap_or_default())
-        }
-        ToolCommand::Insert { path, insert_line, insert_text } => {
-            call.insert(path, *insert_line, insert_text)
-        }
-        ToolCommand::Delete { path } => call.delete(path),
-        ToolCommand::Rename { old_path, new_path } => call.rename(old_path, new_path),
+    let mut content = call.run(command);
+    let is_too_long = |failure: &Failure| {
+        matches!(failure, Failure::File(FileError::Store(StoreError::TooLarge)))
     };
+    if options.delete_forgets && content.as_ref().is_err_and(is_too_long) {
+        // The call would be made, but the versions that it ends are too many for its commit. They go first, in several.
+        call.forget_first(command)?;
+        content = call.run(command);
+    }
     match content {
         Ok(content) => Ok(ToolResult::success(content)),
         Err(failure) => failure.tool_error(command, options).map(ToolResult::from),
@@ -61,6 +58,32 @@ struct Context<'a> {
 }
 
 impl Context<'_> {
+    fn run(&self, command: &ToolCommand) -> Result<Wiped<String>, Failure> {
+        match command {
+            ToolCommand::View { path, view_range } => self.view(path, view_range.as_ref()),
+            ToolCommand::Create { path, file_text } => self.create(path, file_text),
+            ToolCommand::StrReplace { path, old_str, new_str } => {
+                self.str_replace(path, old_str, new_str.as_deref().unwrap_or_default())
+            }
+            ToolCommand::Insert { path, insert_line, insert_text } => {
+                self.insert(path, *insert_line, insert_text)
+            }
+            ToolCommand::Delete { path } => self.delete(path),
+            ToolCommand::Rename { old_path, new_path } => self.rename(old_path, new_path),
+        }
+    }
+
+    /// Forgets what a call is going to forget.
+    fn forget_first(&self, command: &ToolCommand) -> Result<(), StoreError> {
+        let (_, target) = command.paths();
+        let Ok(path) = self.parse(target) else { return Ok(()) };
+        let deletes = matches!(command, ToolCommand::Delete { .. });
+        match versions::forget_first(self.session, &path, deletes) {
+            Err(FileError::Store(error)) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// A locked store is reported before a read-only tool.
     fn check_writable(&self) -> Result<(), Failure> {
         if self.options.read_only {

@@ -83,19 +83,17 @@ impl ToolOptions {
         self
     }
 
-    /// Keeps no text of this tool's changes in the history of the store; off by default. It makes no difference where the
-    /// history is off.
+    /// Keeps nothing from before this tool's changes in the history of the store; off by default. It makes no difference where
+    /// the history is off.
     ///
-    /// An edit, or a `create` that replaces a file, then leaves an entry that says what was changed and when, but the text
-    /// before the change is gone: neither the model nor a person can go back to it. A `delete` leaves nothing: it also forgets
-    /// every earlier version of what is or was at or below the path, as [`History::forget`](crate::History::forget) does, and
-    /// reads the whole history for that. A crash in the middle of it may leave some versions, and damage to the history leaves
-    /// all of them. Versions that other changes keep stay: what such a tool wrote and somebody else changes later is a
-    /// version like any other.
+    /// Each change that ends a text is followed by [`History::forget`](crate::History::forget) in the same commit. With an edit, or a
+    /// `create` that replaces a file, go all earlier versions of the file, those that others made too: neither the model nor a
+    /// person can go back to one. The entry of the change itself stays. With a `delete` goes every version of what is or was at or
+    /// below the path; it reads the whole history for that. A rename ends no text, and leaves its entry. Of versions that are too
+    /// many for one commit, the oldest go in earlier ones.
     ///
-    /// A text is kept after all, as without this option, if the history is damaged there, if the file had more than 1,024
-    /// changes since an earlier version that others left, or if a `create` replaces a file of which more than 60 records, at
-    /// most 240 KiB of text, were written since such a version.
+    /// A call is refused, as by a store that fails, if the history is damaged where these versions are. What such a tool wrote and
+    /// somebody else changes later is a version like any other.
     ///
     /// # Security
     /// As for [`History::forget`](crate::History::forget): the ciphertext stays in the store's files until the next

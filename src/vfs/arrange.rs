@@ -60,10 +60,18 @@ pub(crate) fn rename_if(
 
 /// As [`delete`], as part of a transaction.
 pub(super) fn delete_in(txn: &mut Txn<'_>, path: &MemoryPath) -> Result<(), FileError> {
+    let entry = take(txn, path)?;
+    remove(txn, path, entry, Operation::Deleted)
+}
+
+/// Takes a file or folder out of the tree. What becomes of it is left to the caller.
+pub(super) fn take(txn: &mut Txn<'_>, path: &MemoryPath) -> Result<Entry, FileError> {
     let resolved = ResolvedPath::new(txn, &txn.root()?, path)?;
     let entry = movable(&resolved.target)?;
     folder::remove(txn, path, &resolved)?;
-    remove(txn, path, entry, Operation::Deleted)
+    // The number is spent even if no entry records it.
+    txn.number()?;
+    Ok(entry)
 }
 
 /// Moves a file, or a folder with everything below it.
@@ -124,8 +132,6 @@ pub(super) fn remove(
     entry: Entry,
     operation: Operation,
 ) -> Result<(), FileError> {
-    // The number is spent even if no entry records it.
-    txn.number()?;
     if !txn.keeps_versions()? {
         return Ok(reap::remove(txn, entry)?);
     }

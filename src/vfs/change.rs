@@ -149,7 +149,7 @@ pub(super) fn set_entry(
             before: before.map_or(Before::Nothing, |(entry, _)| nameless(&entry)),
             retired: Vec::new(),
         })?;
-        return versions::drop_text(txn);
+        return versions::forget_before(txn);
     }
     if let Some((entry, _)) = before {
         reap::remove(txn, entry)?;

@@ -256,7 +256,7 @@ fn run<T>(
                 }),
                 retired,
             })?;
-            versions::drop_text(txn)?;
+            versions::forget_before(txn)?;
         }
         reply(txn, &plan, &info, &head)
     })

@@ -19,8 +19,6 @@ pub enum FileError {
     /// The file is not as the caller expects, because someone else changed it. Contains what is there now; `None` if there is
     /// no file.
     Changed(Option<Box<FileVersion>>),
-    /// The version of this number is the current text of its file. Change or delete the file first.
-    CurrentVersion(u64),
     /// The text to search for is empty.
     EmptySearch,
     /// The file would be larger than this many bytes.
@@ -63,7 +61,7 @@ pub enum FileError {
     TooManyFiles(u64),
     /// The store would exceed its maximum of this many bytes of text.
     TooMuchText(u64),
-    /// The text of the version of this number is not kept: it was redacted, forgotten or dropped for lack of room, or the
+    /// The text of the version of this number is not kept: it was forgotten or dropped for lack of room, or the
     /// change deleted the file.
     VersionGone(u64),
 }
@@ -76,7 +74,6 @@ impl FileError {
         match self {
             Self::AlreadyExists => "AlreadyExists",
             Self::Changed(_) => "Changed",
-            Self::CurrentVersion(_) => "CurrentVersion",
             Self::EmptySearch => "EmptySearch",
             Self::FileTooLarge(_) => "FileTooLarge",
             Self::IntoItself => "IntoItself",
@@ -104,10 +101,6 @@ impl fmt::Display for FileError {
         match self {
             Self::AlreadyExists => f.write_str("A file or folder already exists at this path."),
             Self::Changed(_) => f.write_str("The file was changed by someone else meanwhile."),
-            Self::CurrentVersion(number) => write!(
-                f,
-                "Version {number} is the current text of its file. Change or delete the file first."
-            ),
             Self::EmptySearch => f.write_str("The text to search for is empty."),
             Self::FileTooLarge(bytes) => write!(f, "A file may have at most {bytes} bytes."),
             Self::InvalidPattern(reason) => write!(f, "The pattern is not valid: {reason}."),
@@ -194,10 +187,6 @@ mod tests {
         let table = every_variant!(FileError {
             E::AlreadyExists => [E::AlreadyExists, "A file or folder already exists at this path."];
             E::Changed(_) => [E::Changed(None), "The file was changed by someone else meanwhile."];
-            E::CurrentVersion(_) => [
-                E::CurrentVersion(65),
-                "Version 65 is the current text of its file. Change or delete the file first."
-            ];
             E::EmptySearch => [E::EmptySearch, "The text to search for is empty."];
             E::FileTooLarge(_) => [E::FileTooLarge(7), "A file may have at most 7 bytes."];
             E::InvalidPattern(_) => [

@@ -4,32 +4,22 @@
 //! its text. So a version is found by following the history forward from its entry, through renames of the file and of the
 //! folders above it.
 
+mod entries;
 mod exchange;
-mod files;
+mod find;
 mod forget;
-mod inside;
-mod kinds;
+mod forget_search;
+mod info;
 mod list;
-mod locate;
-mod now;
-mod past;
-mod redact;
-mod release;
 mod restore;
-mod rests;
-mod returned;
-mod set_aside;
-mod texts;
-mod types;
-mod unkept;
 
+pub(crate) use entries::{below, moved};
 pub(crate) use exchange::revert_together;
-pub(crate) use forget::forget;
-pub use kinds::{VersionChannel, VersionKind, VersionText};
+pub(crate) use find::text;
+pub(crate) use forget::{delete, forget, forget_before, forget_first};
+pub use info::{
+    HistoryStatus, UndoStep, VersionChannel, VersionInfo, VersionKind, VersionPage, VersionQuery,
+    VersionText,
+};
 pub(crate) use list::{list, status};
-pub(crate) use locate::text;
-pub(crate) use past::{below, moved};
-pub(crate) use redact::redact;
 pub(crate) use restore::{restore, revert};
-pub use types::{HistoryStatus, UndoStep, VersionInfo, VersionPage, VersionQuery};
-pub(crate) use unkept::{delete, drop_text};

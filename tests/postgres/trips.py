@@ -41,7 +41,6 @@ COMMANDS: list[tuple[str, int, str | None]] = [
     ("edit folder-7/note-7.md", 12, None),
     ("undo folder-5/note-5.md --since 1h --yes", 16, None),
     ("restore 128", 20, None),
-    ("redact 128 --yes", 16, None),
     ("call --keep-going", 16, '{"command": "view", "path": "/memories"}\n{"command": "delete", "path": "/memories/folder-8/note-8.md"}\n'),
     ("forget folder-6/note-6.md --yes", 16, None),
     ("compact", 140, None),

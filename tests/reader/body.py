@@ -7,7 +7,7 @@ from header import Bad, check
 ROOT, FOLDER, FOLDER_INNER, FOLDER_LEAF, FILE, FILE_INNER, CHUNK, HISTORY, HISTORY_INNER, HISTORY_LEAF = range(1, 11)
 OPERATIONS = ("created", "modified", "renamed", "deleted", "restored", "expired", "imported", "forgotten")
 CHANNELS = ("tool", "files", "program", "import", "expiry")
-NOTHING, OLD_HEAD, OBJECT, RESTORED, REST = range(5)
+NOTHING, OLD_HEAD, OBJECT, RESTORED = range(4)
 
 
 class Body:
@@ -91,17 +91,16 @@ class Body:
         version["retired"] = self.list(lambda: (FILE_INNER if self.form() else CHUNK, self.number()))
         version["held"] = self.number()
         version["forgotten"] = self.list(lambda: self.take(16))
-        version["redacted"] = self.number()
         self.zero("extension of an entry")
         return version
 
     def before(self):
         form = self.byte()
-        check(form <= REST, "unknown form")
+        check(form <= RESTORED, "unknown form")
         if form == OLD_HEAD:
             names = ("id", "head", "tag", "last_index", "bytes", "lines")
             return form, dict(zip(names, (self.take(16), self.number(), self.take(16), *self.numbers(3))))
-        rest = {NOTHING: lambda: None, OBJECT: self.entry, RESTORED: self.number, REST: lambda: self.take(16)}
+        rest = {NOTHING: lambda: None, OBJECT: self.entry, RESTORED: self.number}
         return form, rest[form]()
 
     def folder_reference(self):

@@ -71,7 +71,7 @@ def history_entry(change, file, path, size, lines, before, held):
     retired = b"\1\0" + number(3) if before[:1] == b"\1" else b"\0"
     who = numbers(version, time, operation, channel) + text(actor)
     where = numbers(file, previous) + text(path) + text(b"")
-    return who + where + numbers(size, lines) + before + retired + number(held) + b"\0" + number(0) + b"\0"
+    return who + where + numbers(size, lines) + before + retired + number(held) + b"\0" + b"\0"
 
 
 class Example:

@@ -1,6 +1,6 @@
 """The history of a store, as docs/FORMAT.md describes it."""
 
-from body import HISTORY, HISTORY_INNER, HISTORY_LEAF, NOTHING, OBJECT, OLD_HEAD, REST, RESTORED
+from body import HISTORY, HISTORY_INNER, HISTORY_LEAF, NOTHING, OBJECT, OLD_HEAD, RESTORED
 from header import check
 from names import check_name, check_size
 
@@ -36,7 +36,7 @@ class History:
         """Returns the files that an entry holds."""
         form, what = entry["before"]
         held, found, path = 0, [], entry["path"].split("/")
-        check(form in (OLD_HEAD, REST) or not entry["retired"], "an entry without an earlier head retired records")
+        check(form == OLD_HEAD or not entry["retired"], "an entry without an earlier head retired records")
         if form == OLD_HEAD:
             last_index, text, _ = self.store.read_head(what["id"], what["head"], what["tag"])
             check(last_index == what["last_index"], "an earlier head has another last index than its entry says")
@@ -47,8 +47,6 @@ class History:
             found = [{"path": entry["path"], "number": entry["file"], "version": entry["previous"], "text": text}]
             check(entry["held"] <= what["bytes"], "an entry holds more bytes than the text has")
             held = entry["held"]
-        elif form == REST:
-            self.store.kept |= {self.store.address(kind, what, index) for kind, index in entry["retired"]}
         elif form == OBJECT:
             check(what["name"] == "", "an object of the history has a name")
             check(not what["is_written"], "an object of the history is still being written")
@@ -56,13 +54,11 @@ class History:
                 self.store.read_file(what, path, found)
                 held, info = what["file"]["bytes"], what["file"]
                 is_right = (info["number"], info["version"]) == (entry["file"], entry["previous"])
-                is_note = entry["operation"] == "forgotten"
-                check(is_right or is_note, "an entry holds another version than the one before it")
+                check(is_right, "an entry holds another version than the one before it")
             else:
                 held = self.store.read_folder(what["id"], what["tag"], path, found)[4]
         check(entry["held"] == held, "an entry holds another number of bytes than it says")
-        # What a note holds is of no version any more.
-        return [] if entry["operation"] == "forgotten" else found
+        return found
 
     def versions(self, files):
         """Returns what the entries say, with the text that each change made and the files that the entry holds."""
@@ -70,8 +66,7 @@ class History:
         held = [file for entry in self.entries for file in entry["holds"]] + files
         texts = {(file["number"], file["version"]): file["text"] for file in held}
         following = {(entry["file"], entry["previous"]): entry for entry in self.entries if entry["file"]}
-        listed = [entry for entry in self.entries if entry["operation"] != "forgotten" or entry["before"][0] != REST]
-        return [describe(entry, texts, following) for entry in listed]
+        return [describe(entry, texts, following) for entry in self.entries]
 
 
 def describe(entry, texts, following):
@@ -91,7 +86,8 @@ def text_of(entry, texts, following):
         if not later:
             return None
         form = later["before"][0]
-        has_moved = later["operation"] == "renamed" or later["operation"] == "restored" and later["old_path"]
+        # Without the old path, what was before a rename is forgotten.
+        has_moved = later["operation"] in ("renamed", "restored") and later["old_path"]
         if form != RESTORED and not (form == NOTHING and has_moved):
             return None
         version = later["number"]
@@ -100,15 +96,11 @@ def text_of(entry, texts, following):
 
 def check_entry(entry):
     """Checks what an entry says by itself."""
-    operation, is_redacted = entry["operation"], entry["redacted"] > 0
+    operation = entry["operation"]
     check(len(entry["actor"].encode()) <= 64, "the label of an actor is too long")
     check(entry["previous"] < entry["number"] and entry["file"] <= entry["number"], "a change before the one it follows")
     check(operation in ("renamed", "restored") or not entry["old_path"], "a change that moves nothing has an old path")
-    check(entry["old_path"] or operation != "renamed" or is_redacted, "a rename has no old path")
-    if is_redacted:
-        empty = ("path", "old_path", "bytes", "lines")
-        check(not any(entry[field] for field in empty), "a redacted entry has a path or sizes")
-    elif operation != "forgotten":
+    if operation != "forgotten":
         for path in filter(None, (entry["path"], entry["old_path"])):
             names = path.split("/")
             check(names[:2] == ["", "memories"] and 3 <= len(names) <= 22, "a path of the history is no path")

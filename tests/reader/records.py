@@ -24,7 +24,6 @@ class Store:
         self.aad = b"inmost/record/v1" + self.store + generation
         self.records = records
         self.reached = {}
-        self.kept = set()
         self.below_head = set()
         self.in_history = False
         self.files = []
@@ -208,8 +207,7 @@ class Store:
             self.readings = self.read_readings(readings, readings_tag)
         else:
             check(not any(readings_tag), "no file of readings has a tag")
-        kept = self.kept & self.records.keys()
-        check(self.reached.keys() | kept == self.records.keys(), "there are records that nothing refers to")
+        check(self.reached.keys() == self.records.keys(), "there are records that nothing refers to")
 
     def versions(self):
         return self.history.versions(self.files) if self.history else []

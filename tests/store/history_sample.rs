@@ -15,9 +15,7 @@ use crate::golden;
 
 /// Writes a store with every kind of change, and `files.json`, `versions.json` and `readings.json`, into a folder with a
 /// passphrase.
-///
-/// The sample is for the golden stores too. What would make it large is left out of those.
-pub(super) fn write(folder: &Path, is_golden: bool) {
+pub(super) fn write(folder: &Path) {
     let passphrase = fs::read_to_string(folder.join("passphrase")).unwrap();
     let passphrase = Passphrase::new(&passphrase).unwrap();
     let options = VaultOptions::new().kdf_cost(CHEAP);
@@ -29,9 +27,6 @@ pub(super) fn write(folder: &Path, is_golden: bool) {
     session.expiry().set(ExpirySettings::record()).unwrap();
     change(&session.acting_as("night-agent"));
     go_back(&session);
-    if !is_golden {
-        redact_in_steps(&session);
-    }
     let lines = |name: &str, values: Vec<Value>| {
         fs::write(folder.join(name), serde_json::to_string_pretty(&values).unwrap() + "\n")
             .unwrap();
@@ -88,35 +83,20 @@ fn go_back(session: &Session) {
     };
     let last = |path: &str| *numbers(path).last().unwrap();
     history.restore(last("/memories/back.md"), None).unwrap();
-    // The first of these is an old head between others. With the last the whole file goes, and an entry keeps an old head.
+    // Of the old end of a file, an entry without the text before it is left.
     let long = numbers("/memories/long.md");
-    history.redact(long[1], long[1]).unwrap();
-    history.restore(long[0], None).unwrap();
-    history.redact(long[3], long[3]).unwrap();
+    history.forget("/memories/long.md", Some(long[1]), |_| {}).unwrap();
+    history.restore(long[2], None).unwrap();
     history.restore(last("/memories/folder"), Some("/memories/again")).unwrap();
     session.files().remove("/memories/again").unwrap();
     let told = numbers("/memories/told.md");
-    history.redact(told[1], told[1]).unwrap();
+    history.forget("/memories/told.md", Some(told[1]), |_| {}).unwrap();
+    let moved = numbers("/memories/moved/sh\u{f6}rt.md");
+    history.forget("/memories/moved", Some(moved[0] - 1), |_| {}).unwrap();
     let alone = numbers("/memories/alone/in folder.md")[0];
-    history.redact(alone, alone).unwrap();
-    history.forget("/memories/forgotten.md", |_| {}).unwrap();
-    history.forget("/memories/again/d/secret.md", |_| {}).unwrap();
-}
-
-/// So many entries keep a part of the first version that the last one does not go to it in one step.
-fn redact_in_steps(session: &Session) {
-    let path = "/memories/edited.md";
-    session.files().write(path, &"some text\n".repeat(10_000)).unwrap();
-    let tool = MemoryTool::new(session.clone());
-    for line in (0..10_000).step_by(500) {
-        let call =
-            json!({"command": "insert", "path": path, "insert_line": line, "insert_text": "new\n"});
-        assert!(!tool.try_run_json(call.to_string()).unwrap().is_error());
-    }
-    session.files().remove(path).unwrap();
-    let page = session.history().page(&VersionQuery::all().path(path), None, 100).unwrap();
-    let [_, last, .., second, _] = page.items.as_slice() else { panic!("no versions") };
-    assert_eq!(session.history().redact(second.number, last.number).unwrap(), 20);
+    history.forget("/memories/alone/in folder.md", Some(alone), |_| {}).unwrap();
+    history.forget("/memories/forgotten.md", None, |_| {}).unwrap();
+    history.forget("/memories/again/d/secret.md", None, |_| {}).unwrap();
 }
 
 /// The number of files whose readings are recorded.
@@ -158,7 +138,7 @@ fn described(session: &Session, version: &VersionInfo) -> Value {
         "channel": version.channel.name(), "actor": version.actor.as_str(), "file": version.file.unwrap_or(0),
         "previous": version.previous.unwrap_or(0), "path": path(&version.path),
         "old_path": path(&version.old_path), "bytes": version.bytes, "lines": version.lines,
-        "redacted": version.redacted.map_or(0, milliseconds), "text": text,
+        "text": text,
     })
 }
 

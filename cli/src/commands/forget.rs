@@ -12,16 +12,18 @@ use crate::progress::Progress;
 use crate::store::opening::OpenOptions;
 use crate::version::{CIPHERTEXT_STAYS, nothing_found};
 
-/// Remove every version of what is or was at or below a path from the history
+/// Remove versions of what is or was at or below a path from the history
 ///
-/// Takes versions inside deleted folders too, and the whole history of each file there under its other paths. Current files
-/// stay as they are: delete a file first, with `inmost rm`, if its text must go too. It cannot be undone. After an
-/// interruption a part of the versions is left; then run it again.
+/// Takes every version, or with --until those up to and including one: no text leaves the middle of a file's versions. Takes
+/// versions inside deleted folders too, and those of each file there under its other paths. Current files stay as they are:
+/// delete a file first, with `inmost rm`, if its text must go too. It cannot be undone. After an interruption a part of the
+/// versions is left; then run it again.
 ///
 /// The ciphertext stays in the store's files until `inmost compact`. Copies and backups keep it.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost forget --store notes.inmost /memories/secret.md\n  \
+    inmost forget --store notes.inmost /memories/plan.md --until 1984\n  \
     inmost forget --store notes.inmost /memories --everything --yes")]
 pub(crate) struct Forget {
     #[command(flatten)]
@@ -33,6 +35,10 @@ pub(crate) struct Forget {
     /// Allow /memories as the path, which removes the whole history
     #[arg(long)]
     everything: bool,
+
+    /// Remove only the versions up to and including this one; `inmost log` lists them
+    #[arg(long, value_name = "VERSION")]
+    until: Option<u64>,
 
     /// Do not ask for confirmation
     #[arg(long)]
@@ -47,16 +53,18 @@ impl Forget {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let path = display::path(&self.path);
         let is_root = memory_path::is_root(&self.path);
-        if is_root && !self.everything {
+        if is_root && self.until.is_none() && !self.everything {
             return Err(Failure::usage(
                 "This would remove the whole history.",
                 "Add --everything if that is meant, or name a file or folder below /memories.",
             ));
         }
-        let which = if is_root {
-            "the whole history".to_owned()
-        } else {
-            format!("every version of what is or was at or below {path}")
+        let which = match self.until {
+            Some(until) => {
+                format!("the versions up to {until} of what is or was at or below {path}")
+            }
+            None if is_root => "the whole history".to_owned(),
+            None => format!("every version of what is or was at or below {path}"),
         };
         confirm::ask(
             self.yes,
@@ -70,12 +78,13 @@ impl Forget {
         let mut progress = Progress::new("versions removed");
         let daemon_work = DaemonWork::begin(&store);
         let removed = history
-            .forget(&self.path, |done| progress.update(done))
+            .forget(&self.path, self.until, |done| progress.update(done))
             .map_err(|error| Failure::at(&self.path, error))?;
         drop((daemon_work, progress));
         if removed == 0 {
             // A path that was mistyped must not look forgotten.
-            let message = format!("The history has no version of {path}.");
+            let until = self.until.map(|until| format!(" up to {until}")).unwrap_or_default();
+            let message = format!("The history has no version of {path}{until}.");
             return Err(nothing_found(&history.status()?, message));
         }
         drop(store);

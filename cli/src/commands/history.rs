@@ -18,7 +18,7 @@ use inmost_console::Wiped;
 ///
 /// While the history is on, every change of a file leaves the text before it behind, encrypted like everything else:
 /// deleted and replaced text can come back for the set time after the change. `inmost log` lists the changes, `inmost undo`
-/// and `inmost restore` go back, and `inmost forget` and `inmost redact` remove versions earlier. Everyone who can unlock the
+/// and `inmost restore` go back, and `inmost forget` removes versions earlier. Everyone who can unlock the
 /// store can read them.
 ///
 /// With --json one object is printed: `keep_seconds` (null if the history is off), `max_bytes`, entries, bytes, damaged,

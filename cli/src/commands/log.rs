@@ -36,8 +36,8 @@ use inmost_console::Wiped;
 /// With a path, only changes of this file or folder and of what is below it are listed, by the paths at that time.
 ///
 /// With --json each line is an object: version, time, kind, channel, actor, file (a number that survives renames), previous
-/// (the file's version before), path, `old_path`, bytes, lines, text (kept, gone, none for a deletion or a folder, or unknown)
-/// and redacted. Times are in milliseconds since 1970.
+/// (the file's version before), path, `old_path`, bytes, lines and text (kept, gone, none for a deletion or a folder, or
+/// unknown). Times are in milliseconds since 1970.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost log --store notes.inmost --since 8h\n  \

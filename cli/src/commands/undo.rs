@@ -25,7 +25,7 @@ use inmost_console::Wiped;
 ///
 /// Each file that these changes touched goes back to its version before them. First the plan is listed, then you are asked.
 /// A file that somebody else changed afterwards is left as it is, and listed: `inmost diff` and `inmost restore` help with
-/// those one by one. So is a file whose text before is gone: redacted, forgotten, dropped for lack of room, or damaged.
+/// those one by one. So is a file whose text before is gone: forgotten, dropped for lack of room, or damaged.
 ///
 /// Each file goes back in one atomic step, if it has not been changed since the plan, or in several if folders around it moved
 /// in between. These steps are changes like any other: `inmost log` lists them, and they can be undone.
@@ -246,7 +246,7 @@ fn place(step: &UndoStep) -> String {
             format!("{} -> {}", display::path(now), display::path(then))
         }
         (_, Some(path)) | (Some(path), None) => display::path(path),
-        (None, None) => REDACTED.to_owned(),
+        (None, None) => UNKNOWN.to_owned(),
     }
 }
 
@@ -262,7 +262,7 @@ fn what(step: &UndoStep) -> String {
 }
 
 fn path_of(version: &VersionInfo) -> String {
-    version.path.as_ref().map_or_else(|| REDACTED.to_owned(), |path| display::path(path.as_str()))
+    version.path.as_ref().map_or_else(|| UNKNOWN.to_owned(), |path| display::path(path.as_str()))
 }
 
 fn why_left(version: &VersionInfo) -> String {
@@ -274,7 +274,7 @@ fn why_left(version: &VersionInfo) -> String {
     format!("because it was {kind}{by} on {time}, as version {}", version.number)
 }
 
-/// The path that a step leads to; `None` if it was redacted.
+/// The path that a step leads to; `None` if it is not known any more.
 fn then(step: &UndoStep) -> Option<&str> {
     step.path.as_ref().or(step.newest.path.as_ref()).map(FileText::as_str)
 }
@@ -322,4 +322,4 @@ struct Counts {
 /// Versions read in one page.
 const PAGE: usize = 1_000;
 
-const REDACTED: &str = "(redacted)";
+const UNKNOWN: &str = "(unknown)";

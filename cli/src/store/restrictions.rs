@@ -24,8 +24,8 @@ pub(crate) struct Restrictions {
     #[arg(long, help_heading = HEADING)]
     pub(crate) create_overwrites: bool,
 
-    /// Keep no text of the agent's changes in the history: an edit leaves only the fact, and `delete` also forgets every
-    /// earlier version of the path. It cannot be undone
+    /// Keep nothing from before the agent's changes in the history: an edit also forgets every earlier version of its file, and
+    /// `delete` every version of the path. It cannot be undone
     #[arg(long, help_heading = HEADING)]
     pub(crate) delete_forgets: bool,
 

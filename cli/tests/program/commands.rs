@@ -5,7 +5,7 @@ use std::fs;
 use crate::inmost::{CHEAP, PASSPHRASE, Place, assert_private, run};
 
 /// Every command that works on a store, except `slot`, which has subcommands.
-pub(crate) const COMMANDS: [&str; 36] = [
+pub(crate) const COMMANDS: [&str; 35] = [
     "init",
     "call",
     "ls",
@@ -22,7 +22,6 @@ pub(crate) const COMMANDS: [&str; 36] = [
     "show",
     "restore",
     "undo",
-    "redact",
     "forget",
     "history",
     "import",

@@ -225,7 +225,7 @@ fn what_cannot_be_brought_back_is_refused_by_name() {
     let place = after_a_night();
     let plan = newest(&place, &["/memories/plan.md"]);
     let missing = (plan.parse::<u64>().unwrap() + 64_000).to_string();
-    for args in [&["show"][..], &["diff"], &["restore"], &["redact", "--yes"]] {
+    for args in [&["show"][..], &["diff"], &["restore"]] {
         let ended = place.run([args, &[&missing]].concat(), "");
         let ended = ended.expect_failure(1, &format!("The history has no version {missing}."));
         assert!(ended.err.contains("`inmost log`"), "{ended:?}");
@@ -243,12 +243,11 @@ fn what_cannot_be_brought_back_is_refused_by_name() {
     to("/etc").expect_failure(2, "is not valid");
     assert_eq!(place.cat("/memories/list.md"), "coffee\n");
 
-    place.run(["redact", &plan, "--yes"], "").expect_failure(1, "is the current text of its file");
     let first = newest(&place, &["--kind", "created", "/memories/plan.md"]);
-    place.run(["redact", &first], "").expect_failure(2, "needs a confirmation");
-    place
-        .run(["redact", "9..7", "--yes"], "")
-        .expect_failure(2, "expected the number of a version");
+    let forget = |until: &str| place.run(["forget", "plan.md", "--until", until, "--yes"], "");
+    forget(&missing).expect_failure(1, &format!("The history has no version {missing}."));
+    forget("7").expect_failure(1, "The history has no version of /memories/plan.md up to 7.");
+    forget("new").expect(2);
     assert_eq!(place.run(["show", &first], "").expect(0).out, "Dig.\nRest.\n");
 
     place.run(["forget", "/memories", "--yes"], "").expect_failure(2, "whole history");
@@ -271,23 +270,18 @@ fn an_undo_of_a_file_that_came_and_went_says_that_nothing_is_left() {
 }
 
 #[test]
-fn redacted_and_forgotten_text_is_gone_and_the_current_text_stays() {
+fn forgotten_text_is_gone_and_the_current_text_stays() {
     let place = after_a_night();
     let first = newest(&place, &["--kind", "created", "/memories/plan.md"]);
-    let out = place.run(["redact", &first, "--yes"], "").expect(0).out;
-    assert!(out.starts_with("Redacted 1 version. "), "{out}");
+    let out = place.run(["forget", "plan.md", "--until", &first, "--yes"], "").expect(0).out;
+    assert!(out.starts_with("Forgot 1 version. "), "{out}");
     assert!(out.contains("until `inmost compact`") && out.contains("backups"), "{out}");
     place
         .run(["show", &first], "")
         .expect_failure(1, &format!("text of version {first} is not kept"));
     place.run(["restore", &first], "").expect_failure(1, "is not kept");
-    let again = format!("version {first} was redacted already");
-    place.run(["redact", &first, "--yes"], "").expect_failure(1, &again);
-    place.run(["redact", "7", "--yes"], "").expect_failure(1, "no version 7");
-    let redacted = log(&place, &["--actor", "ada"]).pop().unwrap();
-    assert_eq!((&redacted["path"], redacted["version"].to_string()), (&Value::Null, first));
-    assert!(redacted["redacted"].is_u64(), "{redacted}");
-    assert!(place.run(["log"], "").expect(0).out.contains("  (redacted)\n"));
+    let left = log(&place, &["/memories/plan.md"]);
+    assert!(!left.is_empty() && left.iter().all(|it| it["version"].as_u64() != first.parse().ok()));
 
     let out = place.run(["forget", "/memories/plan.md", "--yes"], "").expect(0).out;
     assert!(out.starts_with("Forgot ") && out.contains("until `inmost compact`"), "{out}");

@@ -181,7 +181,7 @@ fn remove(store: &OpenStore, path: &str) -> Result<String, FileError> {
 }
 
 fn forget(store: &OpenStore, path: &str) -> Result<String, FileError> {
-    let removed = store.history().forget(path, |_| {})?;
+    let removed = store.history().forget(path, None, |_| {})?;
     if removed == 0 {
         return Ok(format!("The history has no version of {}.", display::path(path)));
     }

@@ -77,11 +77,8 @@ impl From<FileError> for Failure {
             ),
             FileError::VersionGone(_) => (
                 Exit::Other,
-                "It was redacted or dropped for lack of room, or this change deleted the file: see `inmost log`. `inmost restore` brings a deleted file back while its text is kept.",
+                "It was forgotten or dropped for lack of room, or this change deleted the file: see `inmost log`. `inmost restore` brings a deleted file back while its text is kept.",
             ),
-            FileError::CurrentVersion(_) => {
-                (Exit::Other, "Nothing was redacted. `inmost log` lists the versions of the file.")
-            }
             FileError::Changed(_) => {
                 (Exit::Other, "Look at its newest changes with `inmost log`, and try again.")
             }

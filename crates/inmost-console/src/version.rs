@@ -79,7 +79,7 @@ pub fn gone(number: u64, version: Option<&VersionInfo>) -> Failure {
     Failure::new(
         Exit::Other,
         message,
-        "It was redacted, forgotten, or dropped for lack of room: `inmost log` lists the changes, `inmost history` the room.",
+        "It was forgotten, or dropped for lack of room: `inmost log` lists the changes, `inmost history` the room.",
     )
 }
 

@@ -130,8 +130,7 @@ requests! {
         |at| at.session.restore(number, to.as_ref().map(|path| path.as_str()));
     Revert { step: UndoStep } -> u64, Kind::Change, |at| at.session.revert(&step);
     RevertTogether { steps: Vec<UndoStep> } -> Vec<u64>, Kind::Change, |at| at.session.revert_together(&steps);
-    Redact { first: u64, last: u64 } -> u64, Kind::Change, |at| at.session.redact(first, last);
-    Forget { path: WipedPath } -> u64, Kind::Change, |at| at.session.forget(&path, &mut *at.progress);
+    Forget { path: WipedPath, until: Option<u64> } -> u64, Kind::Change, |at| at.session.forget(&path, until, &mut *at.progress);
     HistoryStatus {} -> inmost::HistoryStatus, Kind::Status, |at| Ok(at.session.history_status()?);
     SetHistory { settings: HistorySettings } -> (), Kind::Change, |at| Ok(at.session.set_history(settings)?);
 

@@ -62,10 +62,9 @@ pub(crate) enum PastCall {
         pick: usize,
         to: Option<String>,
     },
-    /// Redacts a version and this many newer ones.
-    Redact {
+    /// Forgets what is or was at the path of a version, up to this version.
+    ForgetUntil {
         pick: usize,
-        span: usize,
     },
     Forget {
         path: String,
@@ -230,7 +229,7 @@ impl PastCall {
                 let pick = place(input);
                 Self::Restore { pick, to: input.one_in(3).then(|| path(input)) }
             }
-            7..=9 => Self::Redact { pick: place(input), span: input.pick(&[0, 0, 1, 3, 20]) },
+            7..=9 => Self::ForgetUntil { pick: place(input) },
             10 | 11 => Self::Forget { path: path(input) },
             _ => {
                 let pick = place(input);

@@ -16,7 +16,6 @@ use inmost_engines::faulty::{Faults, FaultyStorage};
 use inmost_engines::memory::MemoryStorage;
 use inmost_format::crypto::cost::{KdfCost, KdfLimits};
 use inmost_format::crypto::passphrase::Passphrase;
-use inmost_format::record::history::Before;
 use inmost_format::record::node::{Entries, Entry, Node, Totals, What};
 use inmost_format::record::{Kind, NodeSource, ObjectId, RecordError, RecordId, Tag, load_folder};
 use inmost_storage::Storage;
@@ -208,19 +207,17 @@ pub(crate) fn store_error(error: FileError) -> StoreError {
 /// totals.
 fn reached_records(state: &Committed<'_>) -> Result<(usize, bool), RecordError> {
     let root = state.root();
-    let (mut reached, mut kept) = (HashSet::from([RecordId::ROOT]), HashSet::new());
+    let mut reached = HashSet::from([RecordId::ROOT]);
     totals(state, (root.tree.id, root.tree.tag))?;
     for (object, tag) in [(root.tree.id, root.tree.tag), (root.system.id, root.system.tag)] {
-        reach(state, RecordId::folder(object), &tag, &mut reached, None)?;
+        reach(state, RecordId::folder(object), &tag, &mut reached, false)?;
     }
     if !root.history.is_none() {
         let id = RecordId::history(root.history.id);
-        reach(state, id, &root.history.tag, &mut reached, Some(&mut kept))?;
+        reach(state, id, &root.history.tag, &mut reached, true)?;
     }
-    let there = |id: &RecordId| state.is_stored(*id).unwrap() && !reached.contains(id);
-    let kept = kept.iter().filter(|id| there(id)).count();
     let system = load_folder(state, root.system.id, &root.system.tag)?;
-    Ok((reached.len() + kept, system.body.count() > 0))
+    Ok((reached.len(), system.body.count() > 0))
 }
 
 fn reach(
@@ -228,23 +225,16 @@ fn reach(
     id: RecordId,
     tag: &Tag,
     reached: &mut HashSet<RecordId>,
-    mut history: Option<&mut HashSet<RecordId>>,
+    is_history: bool,
 ) -> Result<(), RecordError> {
     let is_shared = matches!(id.kind, Kind::File | Kind::FileInner | Kind::Chunk);
     if !reached.insert(id) {
-        assert!(history.is_some() && is_shared, "two references to one record");
+        assert!(is_history && is_shared, "two references to one record");
         return Ok(());
     }
     let node = state.load(id, tag)?;
-    if let (Some(kept), Some(versions)) = (&mut history, node.versions()) {
-        for version in &versions.0 {
-            if let Before::Rest(object) = version.before {
-                kept.extend(version.retired.iter().map(|record| record.id(object)));
-            }
-        }
-    }
     for (child, tag) in children(node, id.object) {
-        reach(state, child, &tag, reached, history.as_deref_mut())?;
+        reach(state, child, &tag, reached, is_history)?;
     }
     Ok(())
 }

@@ -170,8 +170,8 @@ class Store:
         keeps private keys, API keys, card numbers and IBANs out: `redact` replaces them, `refuse` saves nothing.
         `locked_hint` is a sentence that the model reads after `Error: Memory is locked.`
 
-        `delete_forgets` keeps no text of the tool's changes in the history, and a `delete` also forgets every earlier
-        version of the path. It cannot be undone. The ciphertext stays until `inmost compact` or `inmost purge`.
+        `delete_forgets` lets an edit forget every earlier version of its file, and a `delete` every version of the path. It
+        cannot be undone. The ciphertext stays until `inmost compact` or `inmost purge`.
 
         `max_file_bytes`, `max_files` and `max_store_bytes` are quotas of the model; those of the store hold as well.
         The last two count everything in the store. The other arguments bound what a call shows, in characters and in
@@ -367,14 +367,11 @@ class History:
     def undo(self, plan: UndoPlan) -> list[Undone]:
         """Makes the steps of a plan. A step whose file has changed since the plan changes nothing."""
 
-    def redact(self, first: int, last: int | None = None) -> int:
-        """Removes the texts and the paths of the versions `first` to `last`. Returns how many.
+    def forget(self, path: str, *, until: int | None = None) -> int:
+        """Removes versions of what is or was at or below a path: all, or those up to and including the version `until`.
 
-        The ciphertext stays in the store's files until `inmost compact` or `inmost purge`.
+        Returns how many entries. The ciphertext stays in the store's files until `inmost compact` or `inmost purge`.
         """
-
-    def forget(self, path: str) -> int:
-        """Removes every version of what is or was at or below a path. Returns how many entries."""
 
     def status(self) -> HistoryStatus:
         """The settings, and what the history holds."""
@@ -424,7 +421,7 @@ class UndoPlan:
     def gone(self) -> list[VersionInfo]:
         """Files that cannot go back, by their newest change. An undo leaves them.
 
-        The text before was redacted, forgotten or dropped for lack of room, is damaged, or the history does not have every
+        The text before was forgotten or dropped for lack of room, is damaged, or the history does not have every
         change in between.
         """
 

@@ -147,14 +147,13 @@ class VersionInfo:
     previous: int | None
     """The number of the file's previous version."""
     path: str | None = field(repr=False)
-    """The path after the change; for a deletion, the path before it. `None` if it was redacted."""
+    """The path after the change; for a deletion, the path before it. `None` for a note of what was forgotten."""
     old_path: str | None = field(repr=False)
-    """The path before a rename."""
+    """The path before a rename; `None` if everything before it was forgotten."""
     bytes: int
     lines: int
-    redacted: datetime | None
     text: VersionText
-    """Whether the text can still be read: `gone` if it was redacted, dropped for lack of room or lost to damage; `none` for a
+    """Whether the text can still be read: `gone` if it was forgotten, dropped for lack of room or lost to damage; `none` for a
     deletion and for a folder; `unknown` in an undo plan, where damage hides it, and far back in a long history."""
     restored: int | None
     """For the deletion of a folder: the change that moved it back."""
@@ -163,7 +162,7 @@ class VersionInfo:
 def version_info(
     change: tuple[int, datetime, VersionKind, VersionChannel],
     where: tuple[str, int | None, int | None, str | None, str | None],
-    rest: tuple[int, int, datetime | None, VersionText, int | None],
+    rest: tuple[int, int, VersionText, int | None],
 ) -> VersionInfo:
     """The change with these fields, which the extension module passes in groups."""
     actor, file, previous, path, old_path = where

@@ -223,12 +223,6 @@ class Changed(FileError):
     current: FileVersion | None
 
 
-class CurrentVersion(FileError):
-    """The version is the current text of its file. Change or delete the file first."""
-
-    version: int
-
-
 class EmptySearch(FileError):
     """The text to search for is empty."""
 

@@ -157,7 +157,7 @@ fn the_newest_change_can_be_forgotten_after_the_plan() {
     session.acting_as("a").files().rename("/memories/x", "/memories/y").unwrap();
     session.files().write("/memories/other", "x").unwrap();
     let plan = session.history().plan_undo(&VersionQuery::all().actor("a")).unwrap();
-    session.history().forget("/memories/other", |_| {}).unwrap();
+    session.history().forget("/memories/other", None, |_| {}).unwrap();
     let undone = session.history().undo(&plan, |_| {}).unwrap();
     assert!(all_done(&undone), "{undone:?}");
 }

@@ -161,7 +161,7 @@ fn touches(change: &VersionInfo, place: &str, or_inside: bool) -> bool {
     if change.kind == VersionKind::Expired {
         return false;
     }
-    // The paths of a redacted version are not known.
+    // A note of what was forgotten names no path.
     let Some(path) = &change.path else { return or_inside || change.file.is_none() };
     let takes_away = change.file.is_none() && change.kind != VersionKind::Restored;
     let from = change.old_path.as_ref().unwrap_or(path).as_str();

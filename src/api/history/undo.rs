@@ -18,7 +18,7 @@ pub struct UndoPlan {
     /// Files that someone else changed afterwards, by their newest change, and folders that someone else moved, or used after they
     /// were brought back. An undo leaves them.
     pub left: Vec<VersionInfo>,
-    /// Files that cannot go back, by their newest change: the text before was redacted, forgotten or dropped for lack of
+    /// Files that cannot go back, by their newest change: the text before was forgotten or dropped for lack of
     /// room, is damaged, or the history does not have every change in between. An undo leaves them.
     pub gone: Vec<VersionInfo>,
     /// Entries of the history that cannot be read, among those that the plan had to look at. Changes of files that only
@@ -217,6 +217,8 @@ impl UndoPlan {
         let is_left = match version.kind {
             VersionKind::Deleted => false,
             VersionKind::Restored => is_used_by_others(version, taken, others),
+            // Where it was is forgotten.
+            _ if version.old_path.is_none() => true,
             _ => later.into_iter().any(moves_it),
         };
         if is_left {

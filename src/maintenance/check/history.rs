@@ -66,7 +66,6 @@ impl<P: FnMut(u64)> Check<'_, P> {
         })?;
         let mut whole = HashSet::new();
         if let Some(versions) = node.versions() {
-            self.keep_rests(versions);
             self.retired(names, versions);
             whole.extend(versions.0.iter().filter_map(|version| match &version.before {
                 Before::Object(entry) => Some(entry.head()),
@@ -85,23 +84,10 @@ impl<P: FnMut(u64)> Check<'_, P> {
         Ok(())
     }
 
-    /// Notes the records that entries keep although nothing refers to them any more.
-    fn keep_rests(&mut self, versions: &Versions) {
-        for version in &versions.0 {
-            if let Before::Rest(object) = version.before {
-                let kept = version.retired.iter().map(|record| record.id(object));
-                self.kept.extend(kept.map(|id| self.sealer.address(id)));
-            }
-        }
-    }
-
     /// Reports entries that retired records which the tree has. Those would go with the entry.
     fn retired(&mut self, names: &[Name], versions: &Versions) {
         for version in &versions.0 {
-            let (Before::Head(OldHead { object, .. }) | Before::Rest(object)) = version.before
-            else {
-                continue;
-            };
+            let Before::Head(OldHead { object, .. }) = version.before else { continue };
             let repeated = version.retired.iter().map(|record| record.id(object)).find(|id| {
                 let reached = self.reached.get(&self.sealer.address(*id));
                 reached.is_some_and(|reached| reached.is_in_tree)

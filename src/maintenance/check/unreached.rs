@@ -30,7 +30,6 @@ impl<P: FnMut(u64)> Check<'_, P> {
                     continue;
                 }
                 match self.sealer.open_any(&address, &value) {
-                    Ok(_) if self.kept.contains(&address) => {}
                     Ok(_) => self.report.orphans = self.report.orphans.saturating_add(1),
                     Err(flaw) => {
                         self.report.add(&[], "an orphaned record", flaw.describe());

@@ -52,6 +52,7 @@ impl KeptHistory {
             later,
             entries: Vec::new(),
             newest: HashMap::new(),
+            without_head: HashMap::new(),
             reached: Reached::default(),
             missing: None,
             lost: 0,
@@ -89,6 +90,8 @@ struct Search<'a> {
     entries: Vec<Version>,
     /// The newest head of each file that an entry holds, by the place of the entry.
     newest: HashMap<ObjectId, usize>,
+    /// The entries that lost an earlier head of a file, by their numbers, and these files.
+    without_head: HashMap<u64, ObjectId>,
     reached: Reached,
     /// The number of the first entry that is lost since the last one that was kept.
     missing: Option<u64>,
@@ -155,10 +158,6 @@ impl Search<'_> {
     fn examine(&mut self, version: &mut Version) -> Result<bool, StoreError> {
         match &version.before {
             Before::Nothing | Before::Restored(_) => {}
-            Before::Rest(object) => {
-                let object = *object;
-                self.rest(version, object);
-            }
             // A rename that holds nothing leaves the text as it is, and one that holds something is in no intact store.
             Before::Head(_) | Before::Object(_) if version.operation == Operation::Renamed => {
                 return Ok(false);
@@ -166,8 +165,7 @@ impl Search<'_> {
             Before::Head(old) => {
                 let old = *old;
                 if !self.held.has_head(&old)? {
-                    self.held.lost = self.held.lost.saturating_add(1);
-                    self.rest(version, old.object);
+                    self.drop_text(version);
                 }
             }
             // The tree is newer than this history: a later change brought back what this one deleted.
@@ -188,34 +186,14 @@ impl Search<'_> {
         Ok(true)
     }
 
-    /// Takes the text from an entry that a later state of the history has without it.
+    /// Takes the text from an entry: it cannot be read, or a later state of the history has the entry without it. What an older head
+    /// needs of a file's records is retired by the entry of that head; see [`retire_for_lost`](Self::retire_for_lost).
     fn drop_text(&mut self, version: &mut Version) {
         self.held.lost = self.held.lost.saturating_add(1);
-        match version.before {
-            Before::Head(old) => self.rest(version, old.object),
-            _ => {
-                (version.before, version.retired, version.held) = (Before::Nothing, Vec::new(), 0);
-            }
+        if let Before::Head(old) = version.before {
+            self.without_head.insert(version.number, old.object);
         }
-    }
-
-    /// Leaves an entry without the head of a file that it held, but with the records that an older head needs: they go with the
-    /// last version that needs them.
-    fn rest(&self, version: &mut Version, object: ObjectId) {
-        let needed = self.newest_head(object).map_or(0, |older| older.last_index);
-        let is_needed = |record: &Retired| record.index <= needed;
-        version.retired =
-            std::mem::take(&mut version.retired).into_iter().filter(is_needed).collect();
-        version.before =
-            if version.retired.is_empty() { Before::Nothing } else { Before::Rest(object) };
-        version.held = 0;
-    }
-
-    fn newest_head(&self, object: ObjectId) -> Option<&OldHead> {
-        match &self.entries.get(*self.newest.get(&object)?)?.before {
-            Before::Head(old) => Some(old),
-            _ => None,
-        }
+        (version.before, version.retired, version.held) = (Before::Nothing, Vec::new(), 0);
     }
 
     /// Notes that entries are lost, of which the first has this number.
@@ -251,10 +229,7 @@ impl Search<'_> {
     fn keep_present(&mut self) -> Result<(), StoreError> {
         let mut present: HashMap<ObjectId, HashSet<RecordId>> = HashMap::new();
         for version in &mut self.entries {
-            let (Before::Head(OldHead { object, .. }) | Before::Rest(object)) = version.before
-            else {
-                continue;
-            };
+            let Before::Head(OldHead { object, .. }) = version.before else { continue };
             let last = self.held.last_head(object).filter(|_| !version.retired.is_empty());
             let Some((id, tag)) = last else { continue };
             let below = match present.entry(object) {
@@ -262,15 +237,12 @@ impl Search<'_> {
                 hash_map::Entry::Vacant(free) => free.insert(self.held.below(id, &tag)?),
             };
             version.retired.retain(|record| !below.contains(&record.id(object)));
-            if version.retired.is_empty() && matches!(version.before, Before::Rest(_)) {
-                version.before = Before::Nothing;
-            }
         }
         Ok(())
     }
 
-    /// Where entries are lost between two heads of a file, lets the entry of the earlier head retire every record that the later
-    /// head does not reach: no other entry names these records.
+    /// Where entries or heads are lost between two heads of a file, lets the entry of the earlier head retire every record that the
+    /// later head does not reach: no other entry names these records.
     fn retire_for_lost(&mut self) -> Result<(), StoreError> {
         let mut next: HashMap<ObjectId, (usize, RecordId, Tag)> = HashMap::new();
         let mut gaps = Vec::new();
@@ -278,10 +250,17 @@ impl Search<'_> {
         for place in (0..self.entries.len()).rev() {
             let Some(version) = self.entries.get(place) else { continue };
             marks += usize::from(version.is_missing());
+            if let Some(object) = self.without_head.get(&version.number) {
+                // As if an entry were lost, but for this file alone.
+                let last = || self.held.last_head(*object).map(|(id, tag)| (marks, id, tag));
+                if let Some(later) = next.get(object).copied().or_else(last) {
+                    next.insert(*object, (usize::MAX, later.1, later.2));
+                }
+            }
             let Before::Head(old) = version.before else { continue };
             let last = || self.held.last_head(old.object).map(|(id, tag)| (0, id, tag));
             let later = next.insert(old.object, (marks, old.id(), old.tag)).or_else(last);
-            if let Some((_, id, tag)) = later.filter(|(after, ..)| *after < marks) {
+            if let Some((_, id, tag)) = later.filter(|(after, ..)| *after != marks) {
                 gaps.push((place, old, id, tag));
             }
         }
@@ -303,7 +282,6 @@ impl Search<'_> {
     /// If no later version of a file is kept, lets the entry of its newest head take over the whole file. Records that this head
     /// shares with older heads are then removed with the last of these heads.
     fn hand_over(&mut self) {
-        let mut taken = HashMap::new();
         for (object, place) in &self.newest {
             if self.held.is_whole(*object) {
                 continue;
@@ -324,15 +302,6 @@ impl Search<'_> {
                 Before::Object(Box::new(Entry::new(Name::new(""), *object, old.tag, what)));
             version.retired = Vec::new();
             version.held = old.bytes;
-            taken.insert(*object, version.number);
-        }
-        for version in &mut self.entries {
-            if let Before::Rest(object) = &version.before
-                && taken.get(object).is_some_and(|number| version.number > *number)
-            {
-                version.before = Before::Nothing;
-                version.retired = Vec::new();
-            }
         }
     }
 }

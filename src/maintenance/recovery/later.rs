@@ -1,6 +1,6 @@
 //! What later states of a history say about the one that a repair keeps.
 //!
-//! If the newest root is lost, the repair begins at an older one, whose history still has what was redacted or forgotten since. Its
+//! If the newest root is lost, the repair begins at an older one, whose history still has what was forgotten since. Its
 //! entries stay with the tree that they belong to, but none keeps what the latest state has taken away. Only that is taken from
 //! the latest state: an entry for a change that the tree does not have would give its files another past.
 
@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use crate::maintenance::bare_records::BareRecords;
 use inmost_format::record::history::{Before, History, Version, VersionRange, Versions};
-use inmost_format::record::node::{Name, Root};
+use inmost_format::record::node::Root;
 use inmost_format::record::tree::{Body, Inner};
 use inmost_format::record::{Depth, Node, NodeSource, ObjectId, Reached};
 
@@ -27,7 +27,6 @@ pub(in crate::maintenance) struct Later {
 
 /// What is left of an entry.
 struct Left {
-    redacted: u64,
     before: Before,
     held: u64,
 }
@@ -118,28 +117,22 @@ impl Later {
 
     fn add(&mut self, versions: &Versions) {
         for version in &versions.0 {
-            let Version { redacted, before, held, .. } = version;
-            let left = Left { redacted: *redacted, before: before.clone(), held: *held };
+            let left = Left { before: version.before.clone(), held: version.held };
             self.entries.insert(version.number, left);
             self.forgotten.extend(version.forgotten.iter().copied());
         }
     }
 
-    /// What became of an entry. Takes over that it was redacted, and what is left of a folder.
+    /// What became of an entry. Takes over what is left of a folder.
     pub(super) fn judge(&self, entry: &mut Version) -> Verdict {
         if !self.is_there {
             return Verdict::Kept;
         }
         let Some(left) = self.entries.get(&entry.number) else {
-            // Where it cannot be read what became of a text, it may have been redacted.
+            // Where it cannot be read what became of a text, it may have been forgotten.
             let is_unknown = self.unknown.iter().any(|lost| lost.contains(&entry.number));
             return if is_unknown { Verdict::WithoutText } else { Verdict::Gone };
         };
-        if left.redacted > 0 && entry.redacted == 0 {
-            entry.redacted = left.redacted;
-            (entry.path, entry.old_path) = (Name::new(""), Name::new(""));
-            (entry.bytes, entry.lines) = (0, 0);
-        }
         match (&entry.before, &left.before) {
             (Before::Object(one), Before::Object(two)) if one.id == two.id => {
                 (entry.before, entry.held) = (left.before.clone(), left.held);
@@ -155,13 +148,8 @@ impl Later {
 /// older than this change.
 fn has_same_text(before: &Before, later: &Before) -> bool {
     match (before, later) {
-        (Before::Nothing | Before::Rest(_) | Before::Restored(_), _) | (_, Before::Restored(_)) => {
-            true
-        }
+        (Before::Nothing | Before::Restored(_), _) | (_, Before::Restored(_)) => true,
         (Before::Head(one), Before::Head(two)) => one.tag == two.tag,
-        // The entry took over the file.
-        (Before::Head(old), Before::Object(whole)) => whole.tag == old.tag,
-        (Before::Object(_), Before::Object(_) | Before::Head(_))
-        | (Before::Head(_) | Before::Object(_), Before::Nothing | Before::Rest(_)) => false,
+        (Before::Head(_) | Before::Object(_), _) => false,
     }
 }

@@ -68,37 +68,13 @@ impl Txn<'_> {
         self.append(version)
     }
 
-    /// Notes that objects were forgotten, so that a repair does not bring them back. The note may hold one of them until its
-    /// records are removed.
-    pub(crate) fn note_forgotten(
-        &mut self,
-        forgotten: Vec<ObjectId>,
-        before: Before,
-    ) -> Result<(), RecordError> {
-        let mut version = self.empty_note(forgotten)?;
-        version.held = held(self, &before, &[])?;
-        version.before = before;
-        self.append(version)
-    }
-
-    /// Notes that records which a redacted text had are needed by an older head of the file.
-    pub(crate) fn note_rest(
-        &mut self,
-        object: ObjectId,
-        retired: Vec<Retired>,
-    ) -> Result<(), RecordError> {
-        let mut version = self.empty_note(vec![object])?;
-        version.before = Before::Rest(object);
-        version.retired = retired;
-        self.append(version)
-    }
-
-    fn empty_note(&mut self, forgotten: Vec<ObjectId>) -> Result<Version, RecordError> {
+    /// Notes that objects were forgotten, so that a repair does not bring them back.
+    pub(crate) fn note_forgotten(&mut self, forgotten: Vec<ObjectId>) -> Result<(), RecordError> {
         let mut version = Version::nothing(self.number()?, now());
         version.actor = Name::new(self.author().actor());
         version.channel = self.author().channel();
         version.forgotten = forgotten;
-        Ok(version)
+        self.append(version)
     }
 
     /// Appends an entry. A history that cannot be read is left, and a new one begins: damage to it must not keep anyone
@@ -192,11 +168,6 @@ pub(crate) fn release(
             }
         }
         Before::Object(entry) => reap::remove(txn, *entry)?,
-        Before::Rest(object) => {
-            for record in retired {
-                txn.remove(record.id(object));
-            }
-        }
     }
     Ok(())
 }
@@ -208,7 +179,7 @@ fn held(
     retired: &[Retired],
 ) -> Result<u64, RecordError> {
     Ok(match before {
-        Before::Nothing | Before::Restored(_) | Before::Rest(_) => 0,
+        Before::Nothing | Before::Restored(_) => 0,
         Before::Head(old) => {
             let pieces = u64::try_from(retired.len()).unwrap_or(u64::MAX);
             old.bytes.min(pieces.saturating_add(1).saturating_mul(RECORD))

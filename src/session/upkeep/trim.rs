@@ -248,7 +248,7 @@ fn oldest_text(
 fn cost_of(version: &Version) -> usize {
     match version.before {
         Before::Nothing | Before::Restored(_) => 0,
-        Before::Head(_) | Before::Rest(_) => version.retired.len() + 1,
+        Before::Head(_) => version.retired.len() + 1,
         Before::Object(_) => 1,
     }
 }

@@ -1,4 +1,4 @@
-//! Tests that what was forgotten, redacted or dropped does not come back, neither to a reader of the bare files with the keys
+//! Tests that what was forgotten or dropped does not come back, neither to a reader of the bare files with the keys
 //! nor by a repair.
 
 use std::fs;
@@ -151,7 +151,7 @@ const PAST: [&str; 5] = [
 fn nothing_that_was_forgotten_is_found_in_the_files_after_a_compaction() {
     let store = with_past();
     for path in PAST {
-        store.session.history().forget(path, |_| {}).unwrap();
+        store.session.history().forget(path, None, |_| {}).unwrap();
     }
     // The first file that had the path was deleted, and only its number leads to it.
     assert!(store.session.check().unwrap().is_clean());
@@ -159,6 +159,99 @@ fn nothing_that_was_forgotten_is_found_in_the_files_after_a_compaction() {
     let (records, found) = store.scan();
     assert!(records > 5);
     assert_eq!(found, 0, "of {records} records");
+}
+
+/// Names, texts, sizes and actors of what was renamed, moved, deleted and made again, by files and by folders.
+fn with_names() -> (Store, u64) {
+    let store = Store::new();
+    let session = store.session.acting_as(NEEDLE);
+    let files = session.files();
+    let write = |path: &str, text: &str| files.write(path, text).unwrap();
+    store.write("/memories/kept.md", "kept\n");
+    // A folder under three names, with a file that moved into it.
+    write(&format!("/memories/{NEEDLE}/a.md"), NEEDLE);
+    files.rename(&format!("/memories/{NEEDLE}"), &format!("/memories/other/{NEEDLE} 2")).unwrap();
+    write(&format!("/memories/{NEEDLE}.md"), NEEDLE);
+    files
+        .rename(&format!("/memories/{NEEDLE}.md"), &format!("/memories/other/{NEEDLE} 2/b.md"))
+        .unwrap();
+    files.rename(&format!("/memories/other/{NEEDLE} 2"), "/memories/shown").unwrap();
+    // A folder that was deleted, came back elsewhere, and moved.
+    write(&format!("/memories/{NEEDLE} 3/c.md"), &NEEDLE.repeat(3_000));
+    files.remove(&format!("/memories/{NEEDLE} 3")).unwrap();
+    let deletion = session.history().page(&VersionQuery::all(), None, 1).unwrap().items[0].number;
+    session.history().restore(deletion, Some(&format!("/memories/{NEEDLE} 4"))).unwrap();
+    files.rename(&format!("/memories/{NEEDLE} 4"), "/memories/shown/back").unwrap();
+    // A path that had three files, one of them in a folder that is still deleted.
+    for number in 0..3 {
+        write("/memories/again/d.md", &format!("{NEEDLE} {number}"));
+        match number {
+            0 => files.remove("/memories/again/d.md").unwrap(),
+            1 => files.remove("/memories/again").unwrap(),
+            _ => {}
+        }
+    }
+    for path in [
+        "/memories/shown/a.md",
+        "/memories/shown/b.md",
+        "/memories/shown/back/c.md",
+        "/memories/again/d.md",
+    ] {
+        store.write(path, "now\n");
+    }
+    let last = session.history().page(&VersionQuery::all().actor(NEEDLE), None, 1).unwrap();
+    (store, last.items[0].number)
+}
+
+#[test]
+fn no_name_text_or_actor_of_what_was_forgotten_is_found_in_the_files_after_a_compaction() {
+    for is_until in [false, true] {
+        let (store, last) = with_names();
+        let until = is_until.then_some(last);
+        for path in ["/memories/shown", "/memories/again/d.md"] {
+            store.session.history().forget(path, until, |_| {}).unwrap();
+        }
+        assert!(store.session.check().unwrap().is_clean());
+        let left = store.session.history().page(&VersionQuery::all(), None, 100).unwrap().items;
+        let of_files = left.iter().filter(|version| version.file.is_some()).count();
+        assert_eq!(of_files, if is_until { 5 } else { 1 }, "{left:?}");
+        store.session.compact().unwrap();
+        let (records, found) = store.scan();
+        assert!(records > 5);
+        assert_eq!(found, 0, "of {records} records, until {until:?}");
+    }
+}
+
+/// A version that is kept may have been the move of what is forgotten. It keeps where to, and not where from.
+#[test]
+fn a_move_after_the_last_forgotten_version_keeps_no_name_from_before_it() {
+    let store = Store::new();
+    let files = store.session.files();
+    store.write(&format!("/memories/{NEEDLE}/a.md"), NEEDLE);
+    store.write(&format!("/memories/{NEEDLE}.md"), NEEDLE);
+    let last = store.session.history().page(&VersionQuery::all(), None, 1).unwrap().items[0].number;
+    files.rename(&format!("/memories/{NEEDLE}"), "/memories/b").unwrap();
+    files.rename(&format!("/memories/{NEEDLE}.md"), "/memories/c.md").unwrap();
+    let moved = store.session.history().page(&VersionQuery::all(), None, 2).unwrap().items;
+    for path in ["/memories/b", "/memories/c.md"] {
+        assert_eq!(store.session.history().forget(path, Some(last), |_| {}).unwrap(), 1);
+    }
+    let left = store.session.history().page(&VersionQuery::all(), None, 9).unwrap().items;
+    assert_eq!(left.len(), 2);
+    for (version, before) in left.iter().zip(&moved) {
+        assert_eq!((version.number, &version.old_path), (before.number, &None));
+    }
+    // There is nothing to go back to.
+    let plan = store.session.history().plan_undo(&VersionQuery::all()).unwrap();
+    assert_eq!((plan.steps.len(), plan.left.len(), plan.gone.len()), (0, 1, 1), "{plan:?}");
+    store.write("/memories/b/a.md", "now\n");
+    store.write("/memories/c.md", "now\n");
+    let until = Some(moved[0].number);
+    for path in ["/memories/b", "/memories/c.md"] {
+        store.session.history().forget(path, until, |_| {}).unwrap();
+    }
+    store.session.compact().unwrap();
+    assert_eq!(store.scan().1, 0);
 }
 
 #[test]
@@ -185,11 +278,11 @@ fn gone(how: &str) -> Store {
     edit::replace(&store.session, &parse("/memories/a.md"), NEEDLE, "", 100).unwrap();
     let history = store.session.history();
     match how {
-        "forgotten" => drop(history.forget("/memories/a.md", |_| {}).unwrap()),
-        "redacted" => {
+        "forgotten" => drop(history.forget("/memories/a.md", None, |_| {}).unwrap()),
+        "forgotten until" => {
             let versions = history.page(&VersionQuery::all(), None, 10).unwrap().items;
-            let (last, first) = (versions[1].number, versions[2].number);
-            assert_eq!(history.redact(first, last).unwrap(), 2);
+            let last = versions[1].number;
+            assert_eq!(history.forget("/memories/a.md", Some(last), |_| {}).unwrap(), 2);
         }
         "expired" => {
             shift_clock(31 * 24 * 60 * 60 * 1_000);
@@ -213,7 +306,7 @@ fn texts(session: &Session) -> String {
 #[test]
 fn a_repair_shows_the_text_before_the_current_one_only_while_it_is_kept() {
     for (how, comes_back) in
-        [("kept", true), ("forgotten", false), ("redacted", false), ("expired", false)]
+        [("kept", true), ("forgotten", false), ("forgotten until", false), ("expired", false)]
     {
         let store = gone(how);
         let (entry, _) = store.entry("a.md");
@@ -224,7 +317,7 @@ fn a_repair_shows_the_text_before_the_current_one_only_while_it_is_kept() {
 
 #[test]
 fn a_repair_of_a_lost_list_shows_no_earlier_text() {
-    for how in ["kept", "forgotten", "redacted", "expired"] {
+    for how in ["kept", "forgotten", "forgotten until", "expired"] {
         let store = gone(how);
         let (_, list) = store.entry("a.md");
         let session = store.repair_without(list);
@@ -241,7 +334,7 @@ fn a_repair_of_a_lost_list_brings_back_no_deleted_file() {
         store.write("/memories/b.md", "b\n");
         store.session.files().remove("/memories/a.md").unwrap();
         if how == "forgotten" {
-            store.session.history().forget("/memories/a.md", |_| {}).unwrap();
+            store.session.history().forget("/memories/a.md", None, |_| {}).unwrap();
         }
         // Another list that is intact, so that it is not all lists that are lost.
         store.write("/memories/c/d.md", "d\n");

@@ -154,7 +154,7 @@ fn a_time_that_is_over_ends_versions_although_all_entries_before_cannot_be_read(
     shift_clock(-10 * DAY);
 }
 
-/// Everything around a lost part of the history is listed, read, brought back and redacted.
+/// Everything around a lost part of the history is listed, read, brought back and forgotten.
 #[test]
 fn versions_on_both_sides_of_entries_that_cannot_be_read_are_of_use() {
     let leaves = damaged_of(1_200, Kind::HistoryLeaf, &[]).records_of(Kind::HistoryLeaf).len();
@@ -191,17 +191,12 @@ fn versions_on_both_sides_of_entries_that_cannot_be_read_are_of_use() {
         let text = history.text(oldest).unwrap();
         let restored = history.restore(oldest, None).unwrap();
         assert_eq!(history.text(restored).unwrap(), text);
-        let before = found.iter().rev().nth(1).unwrap().number;
-        assert_eq!(history.redact(oldest, before).unwrap(), 2, "{kind:?}");
-        assert!(history.text(before).is_err());
-        // Whether versions of a range are in the lost part cannot be known, so the call says so.
-        let newest = found[0].number;
-        let all = history.redact(oldest, newest - 1);
-        let is_known = matches!(
-            all,
-            Err(FileError::Store(StoreError::Tampered { .. }) | FileError::CurrentVersion(_))
-        );
-        assert!(is_known, "{kind:?}: {all:?}");
+        let path = found.last().unwrap().path.as_ref().unwrap().as_str().to_owned();
+        // Whether versions of the file are in the lost part cannot be known, so the call says so.
+        let forgotten = history.forget(&path, Some(oldest), |_| {});
+        let is_damage = matches!(forgotten, Err(FileError::Store(StoreError::Tampered { .. })));
+        assert!(is_damage, "{kind:?}: {forgotten:?}");
+        assert!(history.text(oldest).is_err());
         assert_eq!(session.check().unwrap().problems, problems, "{kind:?}");
     }
 }
@@ -246,7 +241,7 @@ fn an_undo_goes_around_entries_that_cannot_be_read() {
     assert_eq!((all.steps.len(), all.gone.len()), (7 - lost, lost), "{all:?}");
 }
 
-/// What was redacted or dropped is in the plan as gone, and is not promised.
+/// What was forgotten or dropped is in the plan as gone, and is not promised.
 #[test]
 fn a_plan_to_undo_says_which_texts_are_gone() {
     let session = keeps(Session::in_memory().unwrap());
@@ -256,7 +251,7 @@ fn a_plan_to_undo_says_which_texts_are_gone() {
     }
     let history = session.history();
     let first = log(&session).last().unwrap().number;
-    history.redact(first, first).unwrap();
+    history.forget("/memories/a", Some(first), |_| {}).unwrap();
     let plan = history.plan_undo(&VersionQuery::all().actor("agent")).unwrap();
     assert_eq!((plan.steps.len(), plan.gone.len(), plan.left.len()), (1, 1, 0), "{plan:?}");
     assert_eq!(plan.gone[0].path.as_ref().unwrap().as_str(), "/memories/a");

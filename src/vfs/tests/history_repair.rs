@@ -19,13 +19,13 @@ use inmost_format::record::{Kind, RecordId};
 const LONG: &str = "/memories/long";
 
 /// A store with hundreds of versions in a tree of them: of short and long files, of files that moved with folders, and in deleted
-/// folders. Some were redacted, and some forgotten.
+/// folders. Some were forgotten.
 pub(super) fn filled() -> TestStore {
     let store = TestStore::create();
     let session = keeps(store.unlock().unwrap());
     let files = session.files();
     let write = |path: &str, content: &str| files.write(path, content).unwrap();
-    let forget = |path: &str| session.history().forget(path, |_| {}).unwrap();
+    let forget = |path: &str| session.history().forget(path, None, |_| {}).unwrap();
     write(LONG, &text("long", 30_000));
     write("/memories/gone", &text("gone", 12_000));
     write("/memories/moves/with its folder", "moved\n");
@@ -46,8 +46,8 @@ pub(super) fn filled() -> TestStore {
                 edit::insert(&session, &parse("/memories/deleted/long"), 3, "line\n").unwrap();
             }
             50 => {
-                let redacted = newest(&session).previous.unwrap();
-                session.history().redact(redacted, redacted).unwrap();
+                let earlier = newest(&session).previous;
+                session.history().forget(&path, earlier, |_| {}).unwrap();
             }
             80 => files.rename("/memories/moves", "/memories/moved").unwrap(),
             90 => files.remove("/memories/returns").unwrap(),
@@ -148,7 +148,7 @@ fn trial(healthy: &Shown, store: &TestStore, victims: &[RecordId]) -> RecoveryRe
     assert!(entries(&after) == entries(&before), "{context}");
     for (number, text) in &after.texts {
         let right = &healthy.texts[number];
-        // A redacted version has the text of one that was only renamed, if its entry is lost.
+        // A forgotten version has the text of one that was only renamed, if its entry is lost.
         let is_right =
             text == right || right.is_none() && healthy.texts.values().any(|it| it == text);
         assert!(text.is_none() || is_right, "{context}: {number} has another text");
@@ -165,7 +165,7 @@ fn trial(healthy: &Shown, store: &TestStore, victims: &[RecordId]) -> RecoveryRe
     report
 }
 
-/// Edits, takes back, brings back, redacts and forgets.
+/// Edits, takes back, brings back and forgets.
 fn use_it(session: &Session, context: &str) {
     let history = session.history();
     let before: BTreeMap<String, String> = dump(session).unwrap().into_iter().collect();
@@ -183,13 +183,12 @@ fn use_it(session: &Session, context: &str) {
             history.restore(version.number, Some(&to)).unwrap();
             assert_eq!(session.files().read(&to).unwrap(), text, "{context}");
         }
-        match history.redact(version.number, version.number) {
-            Ok(_) => assert!(history.text(version.number).is_err(), "{context}"),
-            Err(FileError::CurrentVersion(_) | FileError::NoSuchVersion(_)) => {}
-            Err(error) => panic!("{context}: {error}"),
+        if let Some(path) = &version.path {
+            history.forget(path.as_str(), Some(version.number), |_| {}).unwrap();
+            assert!(history.text(version.number).is_err(), "{context}");
         }
     }
-    history.forget("/memories", |_| {}).unwrap();
+    history.forget("/memories", None, |_| {}).unwrap();
     let left = log(session);
     let is_note = |version: &VersionInfo| version.kind == VersionKind::Forgotten;
     assert!(left.iter().all(is_note), "{context}: {left:?}");

@@ -1,5 +1,5 @@
 //! Tests of a repair of a damaged history: what a lost entry may have done is not taken for undone, and what may have been
-//! redacted does not come back.
+//! forgotten does not come back.
 
 use super::history_repair::{damage, filled, of_history, repair};
 use super::model::{parse, text};
@@ -64,7 +64,7 @@ fn a_file_that_a_lost_change_moved_with_its_folder_keeps_its_versions_and_can_be
         head.unwrap()
     };
     let before = head();
-    assert_eq!(session.history().forget("/memories/d/f", |_| {}).unwrap(), 2);
+    assert_eq!(session.history().forget("/memories/d/f", None, |_| {}).unwrap(), 2);
     assert!(head() > before, "no repair shows an earlier head");
     assert_whole(&session, "forgotten");
 }
@@ -164,7 +164,7 @@ fn what_went_out_of_use_with_a_lost_entry_goes_with_the_version_before_it() {
         let session = store.unlock().unwrap();
         assert_whole(&session, "repaired");
         match end {
-            0 => drop(session.history().forget(path, |_| {}).unwrap()),
+            0 => drop(session.history().forget(path, None, |_| {}).unwrap()),
             1 => {
                 shift_clock(2 * i64::try_from(MONTH.as_millis()).unwrap());
                 session.history().set(HistorySettings::off()).unwrap();
@@ -173,7 +173,7 @@ fn what_went_out_of_use_with_a_lost_entry_goes_with_the_version_before_it() {
                 }
                 shift_clock(-2 * i64::try_from(MONTH.as_millis()).unwrap());
             }
-            _ => drop(session.history().forget("/memories", |_| {}).unwrap()),
+            _ => drop(session.history().forget("/memories", None, |_| {}).unwrap()),
         }
         let report = session.check().unwrap();
         assert!(report.is_clean() && report.orphans == 0, "{end}: {report:?}");

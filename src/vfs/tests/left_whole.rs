@@ -1,14 +1,14 @@
 //! Tests that taking texts away leaves all others whole, and nothing behind.
 
 use super::model::{parse, text};
-use super::versions::{MONTH, assert_whole, grow, keeps, newest};
-use crate::session::history::nameless;
+use super::versions::{MONTH, assert_whole, keeps, newest};
+use crate::session::history::{Change, nameless};
 use crate::session::tests::store::TestStore;
-use crate::session::{HistorySettings, Session, shift_clock};
+use crate::session::{HistorySettings, Session};
 use crate::vfs::edit;
 use crate::vfs::error::FileError;
 use crate::vfs::folder::{ResolvedPath, Target};
-use inmost_format::record::history::Retired;
+use inmost_format::record::history::{Operation, Retired};
 use inmost_format::record::{Kind, NodeSource};
 
 const LONG: &str = "/memories/d/long";
@@ -33,56 +33,13 @@ fn forgetting_a_folder_in_a_deleted_folder_leaves_other_versions_whole() {
     session.files().write("/memories/b/keep", "keep").unwrap();
     versions(&session, "/memories/q/y", 60_000, 3);
     session.files().rename("/memories/q/y", "/memories/b/c/y").unwrap();
-    let renamed = newest(&session).number;
     session.files().remove("/memories/b").unwrap();
     let deletion = newest(&session).number;
-    session.history().redact(renamed, renamed).unwrap();
-    session.history().forget("/memories/b/c", |_| {}).unwrap();
+    session.history().forget("/memories/b/c", None, |_| {}).unwrap();
     assert_whole(&session, "forgotten");
     session.history().restore(deletion, None).unwrap();
     assert!(session.files().read("/memories/b/c/y").is_err());
     assert_eq!(session.files().read("/memories/b/keep").unwrap().as_str(), "keep");
-}
-
-/// Regression: the head that was to take over the file had been dropped by the commits in between.
-#[test]
-fn redacting_in_a_full_history_damages_nothing() {
-    let session = keeps(Session::in_memory().unwrap());
-    session.files().write("/memories/d/other", "other").unwrap();
-    session.files().write(LONG, &text("first", 9_000)).unwrap();
-    let numbers = grow(&session, LONG, 14);
-    session.files().remove("/memories/d").unwrap();
-    session.history().redact(numbers[0], numbers[12]).unwrap();
-    let held = session.history().status().unwrap().bytes;
-    session.history().set(HistorySettings::keep(MONTH).max_bytes(held + 1_000)).unwrap();
-    session.history().redact(numbers[13], numbers[13]).unwrap();
-    assert_whole(&session, "redacted");
-}
-
-/// Regression: the same by time.
-#[test]
-fn redacting_while_earlier_versions_expire_leaves_nothing_behind() {
-    let day = 24 * 60 * 60 * 1_000;
-    let store = TestStore::create();
-    let session = keeps(store.unlock().unwrap());
-    for number in 0..25 {
-        let path = format!("/memories/y{}", number % 3);
-        session.files().write(&path, &text("y", 2_000)).unwrap();
-    }
-    session.files().write(LONG, &text("first", 9_000)).unwrap();
-    let first = grow(&session, LONG, 13);
-    shift_clock(20 * day);
-    let last = grow(&session, LONG, 13);
-    session.history().redact(first[0], last[11]).unwrap();
-    session.files().remove(LONG).unwrap();
-    drop(session);
-    let session = store.unlock().unwrap();
-    shift_clock(12 * day);
-    session.history().redact(last[12], last[12]).unwrap();
-    for _ in 0..50 {
-        session.files().write("/memories/w", "w").unwrap();
-    }
-    assert_whole(&session, "redacted");
 }
 
 /// Regression: what waited to be removed counted twice against the room, so other texts were dropped.
@@ -97,7 +54,7 @@ fn forgetting_takes_no_room_from_other_texts() {
         session.files().write(&path, &text("long", 100_000)).unwrap();
     }
     session.files().remove("/memories/a").unwrap();
-    session.history().forget("/memories/a/b", |_| {}).unwrap();
+    session.history().forget("/memories/a/b", None, |_| {}).unwrap();
     session.files().write("/memories/w", "w").unwrap();
     assert!(session.history().text(other).is_ok());
     assert!(session.history().status().unwrap().bytes < 10_000);
@@ -106,21 +63,21 @@ fn forgetting_takes_no_room_from_other_texts() {
 
 /// Regression: the folder was removed although entries still had older heads of its files.
 #[test]
-fn a_cut_off_forgetting_and_another_redaction_damage_nothing() {
+fn a_cut_off_forgetting_and_another_damage_nothing() {
     let prepared = TestStore::create();
     let session = keeps(prepared.unlock().unwrap());
     session.files().write("/memories/a/keep", "keep").unwrap();
-    versions(&session, "/memories/a/b/x", 60_000, 4);
+    versions(&session, "/memories/a/b/x", 60_000, 12);
     session.files().remove("/memories/a").unwrap();
     let other = versions(&session, "/memories/z", 100, 3)[0];
     drop(session);
     for operation in 1.. {
         let store = prepared.duplicate();
         let session = store.unlock_to_stop_at(operation);
-        let done = session.history().forget("/memories/a/b", |_| {});
+        let done = session.history().forget("/memories/a/b", None, |_| {});
         drop(session);
         let session = store.unlock().unwrap();
-        session.history().redact(other, other).unwrap();
+        session.history().forget("/memories/z", Some(other), |_| {}).unwrap();
         assert_whole(&session, &operation.to_string());
         if done.is_ok() {
             assert!(operation > 4, "{operation}");
@@ -133,7 +90,7 @@ fn a_cut_off_forgetting_and_another_redaction_damage_nothing() {
 #[test]
 fn a_list_that_names_records_of_a_file_in_the_tree_is_damage() {
     let session = keeps(Session::in_memory().unwrap());
-    session.files().write(LONG, &text("line", 9_000)).unwrap();
+    let number = versions(&session, LONG, 9_000, 1)[1];
     session
         .write::<_, FileError>(|txn| {
             let resolved = ResolvedPath::new(txn, &txn.root()?, &parse(LONG))?;
@@ -145,8 +102,12 @@ fn a_list_that_names_records_of_a_file_in_the_tree_is_damage() {
                 Ok(())
             })?;
             assert!(!retired.is_empty());
-            retired.truncate(1);
-            Ok(txn.note_rest(object, retired)?)
+            let (object, mut history) = txn.history()?.unwrap();
+            history.edit(txn, object, number, |entry| {
+                entry.retired = vec![retired.remove(0)];
+                true
+            })?;
+            Ok(txn.set_history(object, history)?)
         })
         .unwrap();
     let report = session.check().unwrap();
@@ -164,8 +125,16 @@ fn an_entry_that_holds_a_file_of_the_tree_is_damage() {
             .write::<_, FileError>(|txn| {
                 let resolved = ResolvedPath::new(txn, &txn.root()?, &parse(path))?;
                 let Target::Entry(entry) = &resolved.target else { panic!("nothing") };
-                let (id, held) = (entry.id, nameless(entry));
-                Ok(txn.note_forgotten(vec![id], held)?)
+                let before = nameless(entry);
+                Ok(txn.record(Change {
+                    operation: Operation::Deleted,
+                    path,
+                    old_path: "",
+                    file: None,
+                    previous: 0,
+                    before,
+                    retired: Vec::new(),
+                })?)
             })
             .unwrap();
         let report = session.check().unwrap();

@@ -43,8 +43,8 @@ pub(crate) enum Call {
     Compact,
     /// Forgets the versions below a path.
     Forget(&'static str),
-    /// Redacts the newest version of a path that is not current.
-    Redact(&'static str),
+    /// Forgets the versions of a path but for the newest.
+    ForgetOld(&'static str),
     /// Brings back a deleted file with this text.
     Back(&'static str, String),
     /// Brings back a deleted folder, with one file of this text.
@@ -89,10 +89,10 @@ impl Call {
             Self::Header => Ok(store.change_header(session)?),
             Self::Purge => Ok(session.purge()?),
             Self::Compact => Ok(session.compact()?),
-            Self::Forget(path) => session.history().forget(path, |_| {}).map(drop),
-            Self::Redact(path) => {
-                let number = newest(session, path).previous.unwrap();
-                session.history().redact(number, number).map(drop)
+            Self::Forget(path) => session.history().forget(path, None, |_| {}).map(drop),
+            Self::ForgetOld(path) => {
+                let until = newest(session, path).previous;
+                session.history().forget(path, until, |_| {}).map(drop)
             }
             Self::Back(path, _) | Self::BackFolder(path, ..) => {
                 session.history().restore(newest(session, path).number, None).map(drop)
@@ -160,7 +160,7 @@ impl Call {
             | Self::Purge
             | Self::Compact
             | Self::Forget(_)
-            | Self::Redact(_)
+            | Self::ForgetOld(_)
             | Self::Record(_) => {}
         }
     }

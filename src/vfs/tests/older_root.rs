@@ -12,7 +12,6 @@ use crate::maintenance::{BareRecords, RecoveryReport};
 use crate::session::tests::store::{options, passphrase};
 use crate::session::{HistorySettings, Session};
 use crate::vfs::edit;
-use crate::vfs::error::FileError;
 use inmost_format::header::Credential;
 use inmost_format::record::Node;
 
@@ -107,7 +106,7 @@ fn the_rest_of_an_older_journal_entry_is_not_taken_for_the_newest_record() {
         };
         (1..34).for_each(write);
         session.files().remove("/memories/000").unwrap();
-        session.history().forget("/memories/000", |_| {}).unwrap();
+        session.history().forget("/memories/000", None, |_| {}).unwrap();
         (34..34 + more).for_each(write);
         drop(session);
         let report = store.repair_without_roots(1, true);
@@ -124,7 +123,7 @@ fn no_live_text_is_lost_after_a_repair_at_an_older_root() {
     const FILE: &str = "/memories/a";
     let cases = [1, 2, 3].map(|lost| [(lost, true), (lost, false)]);
     for (lost, has_anchor) in cases.into_iter().flatten() {
-        // By forgetting, by switching the history off, by a redaction, by a change.
+        // By forgetting, by switching the history off, by forgetting a version, by a change.
         for end in 0..4 {
             let (store, session) = OnDisk::create();
             session.files().write(FILE, &text("first", 60_000)).unwrap();
@@ -141,7 +140,7 @@ fn no_live_text_is_lost_after_a_repair_at_an_older_root() {
             assert_whole(&session, &context);
             let live = dump(&session).unwrap();
             match end {
-                0 => drop(session.history().forget(FILE, |_| {}).unwrap()),
+                0 => drop(session.history().forget(FILE, None, |_| {}).unwrap()),
                 1 => {
                     session.history().set(HistorySettings::off()).unwrap();
                     for number in 0..30 {
@@ -149,10 +148,7 @@ fn no_live_text_is_lost_after_a_repair_at_an_older_root() {
                     }
                     session.files().remove("/memories/x").unwrap();
                 }
-                2 => match session.history().redact(first, first) {
-                    Ok(_) | Err(FileError::CurrentVersion(_)) => {}
-                    Err(error) => panic!("{context}: {error}"),
-                },
+                2 => drop(session.history().forget(FILE, Some(first), |_| {}).unwrap()),
                 _ => {
                     edit::insert(&session, &parse(FILE), lines - 9, "other\n").unwrap();
                     let changed = session.files().read(FILE).unwrap();

@@ -1,4 +1,4 @@
-//! Tests that what was redacted or forgotten stays gone, and all else stays, when a repair begins at an older root.
+//! Tests that what was forgotten stays gone, and all else stays, when a repair begins at an older root.
 
 use super::forgotten::flip;
 use super::history_repair_cases::fill;
@@ -37,7 +37,7 @@ fn forgotten_versions_of_a_file_that_stays_do_not_come_back() {
         session.files().write("/memories/other", "other\n").unwrap();
         let first = changed(&session);
         edit::insert(&session, &parse("/memories/a"), 1, "more\n").unwrap();
-        session.history().forget("/memories/a", |_| {}).unwrap();
+        session.history().forget("/memories/a", None, |_| {}).unwrap();
         drop(session);
         let report = store.repair_without_roots(lost, has_anchor);
         let context = format!("{lost} lost, anchor {has_anchor}: {report:?}");
@@ -45,10 +45,10 @@ fn forgotten_versions_of_a_file_that_stays_do_not_come_back() {
     }
 }
 
-/// Regression: a repair took the state of the history before the redaction for a later one, and dropped the folder.
+/// Regression: a repair took the state of the history before the forgetting for a later one, and dropped the folder.
 #[test]
-fn a_deleted_folder_stays_without_what_was_redacted_or_forgotten_in_it() {
-    for forgets in [false, true] {
+fn a_deleted_folder_stays_without_what_was_forgotten_in_it() {
+    for is_until in [false, true] {
         for (lost, locks) in [(0, false), (0, true), (1, false)] {
             let (store, session) = OnDisk::create();
             session.files().write("/memories/d/secret", SECRET).unwrap();
@@ -57,18 +57,15 @@ fn a_deleted_folder_stays_without_what_was_redacted_or_forgotten_in_it() {
             let kept = newest(&session).number;
             session.files().remove("/memories/d").unwrap();
             let deletion = newest(&session).number;
-            if forgets {
-                session.history().forget("/memories/d/secret", |_| {}).unwrap();
-            } else {
-                session.history().redact(first, first).unwrap();
-            }
+            let until = is_until.then_some(first);
+            session.history().forget("/memories/d/secret", until, |_| {}).unwrap();
             if locks {
                 session.lock();
             }
             drop(session);
             let report = store.repair_without_roots(lost, true);
             let session = store.unlock();
-            let context = format!("forgets {forgets}, {lost} lost, locked {locks}: {report:?}");
+            let context = format!("until {until:?}, {lost} lost, locked {locks}: {report:?}");
             assert_eq!(session.history().text(kept).unwrap().as_str(), "kept\n", "{context}");
             session.history().restore(deletion, None).unwrap();
             assert_gone(&session, first, &context);
@@ -85,7 +82,7 @@ fn a_forgotten_file_does_not_come_back_with_an_older_list() {
         session.files().write("/memories/a", SECRET).unwrap();
         let first = newest(&session).number;
         session.files().remove("/memories/a").unwrap();
-        session.history().forget("/memories/a", |_| {}).unwrap();
+        session.history().forget("/memories/a", None, |_| {}).unwrap();
         drop(session);
         let list = tags(store.path(), |records| records.root().unwrap().tree.tag.0);
         assert!(flip(store.path(), &list) > 0);
@@ -97,12 +94,12 @@ fn a_forgotten_file_does_not_come_back_with_an_older_list() {
 
 /// Regression: where the leaf that says so is lost too, the older one counted.
 #[test]
-fn a_redacted_text_does_not_come_back_if_its_entry_is_lost_too() {
+fn a_forgotten_text_does_not_come_back_if_its_entry_is_lost_too() {
     for has_anchor in [true, false] {
         let (store, session) = OnDisk::create();
         let first = changed(&session);
         fill(&session);
-        session.history().redact(first, first).unwrap();
+        session.history().forget("/memories/a", Some(first), |_| {}).unwrap();
         drop(session);
         let leaf = tags(store.path(), |records| {
             let history = records.root().unwrap().history;
@@ -110,7 +107,7 @@ fn a_redacted_text_does_not_come_back_if_its_entry_is_lost_too() {
             let Body::Tree(inner) = &head.body else { panic!("no leaf") };
             let has_it = |id, tag| {
                 let node = records.load(id, tag).unwrap();
-                node.versions().is_some_and(|leaf| leaf.0.iter().any(|it| it.redacted > 0))
+                node.versions().is_some_and(|leaf| leaf.0.iter().any(|it| it.previous == first))
             };
             let mut leaves = inner.children::<Versions>(history.id);
             leaves.find(|(id, tag, _)| has_it(*id, tag)).unwrap().1.0
@@ -124,11 +121,11 @@ fn a_redacted_text_does_not_come_back_if_its_entry_is_lost_too() {
 /// Regression: without an anchor nothing said that the root is older, so the head before the damaged one was shown, or the text was
 /// current in the older tree.
 #[test]
-fn a_redacted_text_does_not_become_the_current_one() {
+fn a_forgotten_text_does_not_become_the_current_one() {
     for (lost, has_anchor) in [(1, true), (1, false), (2, true), (2, false)] {
         let (store, session) = OnDisk::create();
         let first = changed(&session);
-        session.history().redact(first, first).unwrap();
+        session.history().forget("/memories/a", Some(first), |_| {}).unwrap();
         drop(session);
         let head = tags(store.path(), |records: &BareRecords| {
             let tree = records.root().unwrap().tree;
@@ -178,7 +175,7 @@ fn forgotten_versions_do_not_come_back_with_a_folder_that_came_back_since() {
         let commit = session.status().unwrap().commit;
         session.history().restore(deletion, None).unwrap();
         edit::replace(&session, &parse("/memories/d/x"), SECRET, "", 1).unwrap();
-        session.history().forget("/memories/d/x", |_| {}).unwrap();
+        session.history().forget("/memories/d/x", None, |_| {}).unwrap();
         session.files().remove("/memories/d").unwrap();
         let lost = session.status().unwrap().commit - commit;
         drop(session);
@@ -199,7 +196,7 @@ fn a_root_without_a_history_is_older_than_a_history() {
     session.history().set(HistorySettings::keep(MONTH)).unwrap();
     let commit = session.status().unwrap().commit;
     session.files().remove("/memories/x").unwrap();
-    session.history().forget("/memories/x", |_| {}).unwrap();
+    session.history().forget("/memories/x", None, |_| {}).unwrap();
     session.files().write("/memories/after", "after").unwrap();
     let lost = session.status().unwrap().commit - commit;
     drop(session);

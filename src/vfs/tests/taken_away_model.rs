@@ -1,4 +1,4 @@
-//! A model of what was taken away: random changes, redactions and forgetting, a crash in the middle of the last of them, damage, and a
+//! A model of what was taken away: random changes and forgetting, a crash in the middle of the last of them, damage, and a
 //! repair. Whatever could not be read before it cannot be read after it.
 
 use std::collections::BTreeSet;
@@ -70,10 +70,10 @@ fn take_away(session: &Session, random: &mut Random) -> Result<(), FileError> {
     let history = session.history();
     let Some(first) = numbers.get(random.below(numbers.len().max(1))) else { return Ok(()) };
     match random.below(4) {
-        0 => history.redact(*first, first + 64 * 12),
-        1 => history.redact(*first, *first),
-        2 => history.forget(one_of(random, &PATHS), |_| {}),
-        _ => history.forget(one_of(random, &FOLDERS), |_| {}),
+        0 => history.forget(one_of(random, &PATHS), Some(*first), |_| {}),
+        1 => history.forget(one_of(random, &FOLDERS), Some(*first), |_| {}),
+        2 => history.forget(one_of(random, &PATHS), None, |_| {}),
+        _ => history.forget(one_of(random, &FOLDERS), None, |_| {}),
     }
     .map(drop)
 }
@@ -142,7 +142,7 @@ fn what_was_taken_away_does_not_come_back_after_a_crash_and_a_repair() {
             let session = store.unlock().unwrap();
             assert_whole(&session, &context);
             assert_eq!(words(&session).difference(&before).next(), None, "{context}");
-            session.history().forget("/memories", |_| {}).unwrap();
+            session.history().forget("/memories", None, |_| {}).unwrap();
             assert_whole(&session, &context);
             if done.is_ok() {
                 break;

@@ -1,5 +1,5 @@
-//! Random changes, restores, undos, redactions and rewrites against a naive history: a text is there unless it was redacted,
-//! or its entry forgotten.
+//! Random changes, restores, undos and rewrites against a naive history: a text is there unless its
+//! entry was forgotten.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -47,16 +47,9 @@ impl Model {
                 let other = format!("/memories/r{}.md", random.below(3));
                 history.restore(picked, (random.below(3) == 0).then_some(other.as_str()))
             }
-            14 => {
-                let last = picked + 128;
-                let done = history.redact(picked, last);
-                if done.is_ok() {
-                    self.gone.extend(picked..=last);
-                }
-                done
-            }
-            15 => {
-                let done = history.forget(FORGOTTEN[random.below(FORGOTTEN.len())], |_| {});
+            14 | 15 => {
+                let until = (random.below(2) == 0).then_some(picked);
+                let done = history.forget(FORGOTTEN[random.below(FORGOTTEN.len())], until, |_| {});
                 let left: BTreeSet<u64> =
                     log(&self.session).iter().map(|version| version.number).collect();
                 let gone = all.iter().map(|version| version.number);
@@ -115,7 +108,7 @@ pub(super) fn random_store(random: &mut Random, steps: usize) -> TestStore {
 }
 
 #[test]
-fn texts_are_there_until_they_are_redacted_or_forgotten() {
+fn texts_are_there_until_they_are_forgotten() {
     for seed in 0..12 {
         let store = TestStore::create();
         let session = keeps(store.unlock().unwrap());
@@ -130,7 +123,7 @@ fn texts_are_there_until_they_are_redacted_or_forgotten() {
                 assert_whole(&model.session, &context);
             }
         }
-        model.session.history().forget("/memories", |_| {}).unwrap();
+        model.session.history().forget("/memories", None, |_| {}).unwrap();
         assert_whole(&model.session, "everything was forgotten");
         assert_eq!(model.session.history().status().unwrap().bytes, 0);
     }

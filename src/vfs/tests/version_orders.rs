@@ -21,7 +21,7 @@ fn a_forgotten_file_does_not_come_back_with_the_folder_it_was_moved_to() {
     session.files().rename("/memories/secret.md", "/memories/d/x.md").unwrap();
     session.files().remove("/memories/d").unwrap();
     let deletion = newest(&session).number;
-    session.history().forget("/memories/secret.md", |_| {}).unwrap();
+    session.history().forget("/memories/secret.md", None, |_| {}).unwrap();
     session.history().restore(deletion, None).unwrap();
     assert_eq!(session.files().read("/memories/d/other.md").unwrap().as_str(), "other");
     assert!(matches!(session.files().read("/memories/d/x.md"), Err(FileError::NotFound)));
@@ -42,7 +42,7 @@ fn a_forgotten_folder_does_not_come_back_under_its_last_name() {
         write(&session, "/memories/a/archive/later.md", "later");
         session.files().remove("/memories/a").unwrap();
         let deletion = newest(&session).number;
-        session.history().forget("/memories/secret", |_| {}).unwrap();
+        session.history().forget("/memories/secret", None, |_| {}).unwrap();
         session.history().restore(deletion, None).unwrap();
         let files = session.files();
         assert_eq!(files.read("/memories/a/archive/later.md").unwrap().as_str(), "later");
@@ -64,7 +64,7 @@ fn a_forgotten_path_is_followed_through_a_rename_before_the_first_version() {
     write(&session, "/memories/x/g.md", "another");
     let other = newest(&session).previous.unwrap();
     assert_eq!(session.history().text(secret).unwrap().as_str(), "secret");
-    session.history().forget("/memories/secret", |_| {}).unwrap();
+    session.history().forget("/memories/secret", None, |_| {}).unwrap();
     assert!(session.history().text(secret).is_err());
     assert_eq!(session.history().text(other).unwrap().as_str(), "other");
     assert_eq!(session.files().read("/memories/x/y/f.md").unwrap().as_str(), "clean");
@@ -72,7 +72,7 @@ fn a_forgotten_path_is_followed_through_a_rename_before_the_first_version() {
 }
 
 #[test]
-fn a_redacted_text_is_not_mistaken_for_the_one_that_an_undo_brought_back() {
+fn a_forgotten_text_is_not_mistaken_for_the_one_that_an_undo_brought_back() {
     let session = keeping();
     let agent = session.acting_as("agent");
     write(&session, "/memories/a.md", "one");
@@ -84,8 +84,9 @@ fn a_redacted_text_is_not_mistaken_for_the_one_that_an_undo_brought_back() {
     history.undo(&plan, |_| {}).unwrap();
     assert_eq!(session.files().read("/memories/a.md").unwrap().as_str(), "one");
     assert_eq!(history.text(second).unwrap().as_str(), "two");
-    history.redact(second, second).unwrap();
+    history.forget("/memories/a.md", Some(second), |_| {}).unwrap();
     assert!(matches!(history.text(second), Err(FileError::VersionGone(_))));
+    assert_eq!(session.files().read("/memories/a.md").unwrap().as_str(), "one");
 }
 
 #[test]
@@ -136,7 +137,7 @@ fn a_forgotten_path_that_a_deleted_folder_did_not_have_changes_nothing() {
     write(&session, "/memories/d/f.md", "f");
     session.files().remove("/memories/d").unwrap();
     let deletion = newest(&session).number;
-    session.history().forget("/memories/d/never.md", |_| {}).unwrap();
+    session.history().forget("/memories/d/never.md", None, |_| {}).unwrap();
     assert_eq!(newest(&session).number, deletion);
     assert_whole(&session, "forgotten");
     session.history().restore(deletion, None).unwrap();
@@ -202,7 +203,7 @@ fn a_folder_that_comes_back_elsewhere_does_not_take_what_has_its_old_path() {
     session.history().restore(deletion, Some("/memories/r")).unwrap();
     assert_eq!(session.history().text(first).unwrap().as_str(), "one");
     write(&session, "/memories/d/f.md", "two");
-    session.history().forget("/memories/r", |_| {}).unwrap();
+    session.history().forget("/memories/r", None, |_| {}).unwrap();
     assert_eq!(session.history().text(first).unwrap().as_str(), "one");
     assert_whole(&session, "forgotten");
 }
@@ -224,24 +225,6 @@ fn entries_out_of_order_are_damage() {
     session.exclusive(append).unwrap();
     let page = session.history().page(&VersionQuery::all(), None, 10);
     assert!(matches!(page, Err(FileError::Store(StoreError::Tampered { .. }))));
-}
-
-#[test]
-fn a_file_in_a_deleted_folder_is_forgotten_with_its_earlier_names_even_if_its_path_was_redacted() {
-    let session = keeping();
-    let files = session.files();
-    write(&session, "/memories/secret name.md", "x");
-    files.rename("/memories/secret name.md", "/memories/d/f.md").unwrap();
-    let renamed = newest(&session).number;
-    files.remove("/memories/d").unwrap();
-    assert_eq!(session.history().redact(renamed, renamed).unwrap(), 1);
-    session.history().forget("/memories/d", |_| {}).unwrap();
-    let left = session.history().page(&VersionQuery::all(), None, 100).unwrap().items;
-    assert!(
-        left.iter().all(|version| version.path.is_none() && version.file.is_none()),
-        "{left:?}"
-    );
-    assert_whole(&session, "forgotten");
 }
 
 /// Entries that hold no text cost no record but those of the history. One step tried to remove all of them, which was too much

@@ -7,13 +7,13 @@ use crate::vfs::VersionQuery;
 use crate::vfs::error::FileError;
 
 #[test]
-fn a_deleted_folder_whose_files_were_redacted_does_not_come_back_empty() {
+fn a_deleted_folder_whose_files_were_forgotten_does_not_come_back_empty() {
     let session = keeping();
     session.files().write("/memories/alone/x", "x").unwrap();
     let file = newest(&session).number;
     session.files().remove("/memories/alone").unwrap();
     let folder = newest(&session).number;
-    assert_eq!(session.history().redact(file, file).unwrap(), 1);
+    assert_eq!(session.history().forget("/memories/alone/x", Some(file), |_| {}).unwrap(), 1);
     let restored = session.history().restore(folder, None);
     assert!(matches!(restored, Err(FileError::VersionGone(number)) if number == folder));
     assert!(session.files().list("/memories").unwrap().is_empty());
@@ -32,7 +32,7 @@ fn bad_requests_change_nothing() {
     files.write("/memories/b/c", "three").unwrap();
     let before = (dump(&session).unwrap(), session.status().unwrap().commit);
     let history = session.history();
-    let wrong: [(Result<u64, FileError>, IsRight); 9] = [
+    let wrong: [(Result<u64, FileError>, IsRight); 8] = [
         (history.restore(first + 1_000_000, None), |e| matches!(e, FileError::NoSuchVersion(_))),
         (history.restore(1, None), |e| matches!(e, FileError::NoSuchVersion(1))),
         (history.restore(first, Some("/memories/b/c")), |e| matches!(e, FileError::AlreadyExists)),
@@ -42,10 +42,9 @@ fn bad_requests_change_nothing() {
             matches!(e, FileError::NotAFolder(_))
         }),
         (history.restore(first, Some("/etc")), |e| matches!(e, FileError::InvalidPath(_))),
-        (history.redact(newest(&session).number, u64::MAX), |e| {
-            matches!(e, FileError::CurrentVersion(_))
+        (history.forget("/memories/a", Some(u64::MAX), |_| {}), |e| {
+            matches!(e, FileError::NoSuchVersion(u64::MAX))
         }),
-        (history.redact(3, 4), |e| matches!(e, FileError::NoSuchVersion(3))),
     ];
     for (number, (result, is_right)) in (0..).zip(wrong) {
         match result {
@@ -54,7 +53,7 @@ fn bad_requests_change_nothing() {
         }
     }
     assert_eq!((dump(&session).unwrap(), session.status().unwrap().commit), before);
-    assert_eq!(history.forget("/memories/none", |_| {}).unwrap(), 0);
+    assert_eq!(history.forget("/memories/none", None, |_| {}).unwrap(), 0);
     let nothing = history.plan_undo(&VersionQuery::all().actor("nobody")).unwrap();
     assert!(nothing.steps.is_empty() && nothing.left.is_empty());
 }
@@ -112,7 +111,7 @@ fn two_files_never_have_one_number_after_a_clock_went_back() {
 }
 
 /// The fuzz target `model` found this: a clock that was a long time behind wrote the rename of a folder. By its time it was over,
-/// so the current text of a file in the folder was looked for at its old path. It was gone for a reader, and could be redacted.
+/// so the current text of a file in the folder was looked for at its old path. It was gone for a reader.
 #[test]
 fn a_current_text_is_found_below_a_folder_that_was_renamed_while_the_clock_was_behind() {
     let day = 24 * 60 * 60 * 1_000;
@@ -125,14 +124,12 @@ fn a_current_text_is_found_below_a_folder_that_was_renamed_while_the_clock_was_b
     shift_clock(60 * day);
     assert_eq!(newest(&session).number, first);
     assert_eq!(session.history().text(first).unwrap().as_str(), "text");
-    let refused = session.history().redact(first, first);
-    assert!(matches!(refused, Err(FileError::CurrentVersion(number)) if number == first));
 }
 
 /// A change that ended a text was made by a clock that was a long time behind. By its time it was over, but its entry was not
-/// removed yet and still held the text. A redaction did not find the text there, and left it.
+/// removed yet and still held the text.
 #[test]
-fn a_redaction_removes_a_text_that_a_change_with_a_clock_behind_has_ended() {
+fn forgetting_removes_a_text_that_a_change_with_a_clock_behind_has_ended() {
     let day = 24 * 60 * 60 * 1_000;
     let session = keeping();
     session.files().write("/memories/a", "secret").unwrap();
@@ -142,10 +139,10 @@ fn a_redaction_removes_a_text_that_a_change_with_a_clock_behind_has_ended() {
     shift_clock(60 * day);
     assert!(matches!(session.history().text(first), Err(FileError::VersionGone(_))));
     assert_eq!(session.history().status().unwrap().bytes, 6);
-    assert_eq!(session.history().redact(first, first).unwrap(), 1);
+    assert_eq!(session.history().forget("/memories/a", Some(first), |_| {}).unwrap(), 1);
     assert_eq!(session.history().status().unwrap().bytes, 0);
     assert_eq!(session.files().read("/memories/a").unwrap().as_str(), "public");
-    assert_whole(&session, "redacted");
+    assert_whole(&session, "forgotten");
 }
 
 /// A change deep in folders writes so many records that none were left to drop with it. Where all changes were like that, no
@@ -176,7 +173,7 @@ fn a_note_of_what_was_forgotten_cannot_be_restored() {
     let session = keeping();
     session.files().write("/memories/a", "text").unwrap();
     session.files().remove("/memories/a").unwrap();
-    session.history().forget("/memories/a", |_| {}).unwrap();
+    session.history().forget("/memories/a", None, |_| {}).unwrap();
     let note = newest(&session).number;
     let restored = session.history().restore(note, Some("/memories/b"));
     assert!(matches!(restored, Err(FileError::VersionGone(number)) if number == note));
@@ -189,7 +186,7 @@ fn a_note_of_what_was_forgotten_cannot_be_restored() {
 fn an_empty_history_that_is_switched_off_leaves_no_record() {
     let session = keeping();
     session.files().write("/memories/a", "text").unwrap();
-    session.history().forget("/memories", |_| {}).unwrap();
+    session.history().forget("/memories", None, |_| {}).unwrap();
     session.history().set(HistorySettings::off()).unwrap();
     assert_whole(&keeps(session), "on again");
 }
@@ -204,6 +201,6 @@ fn a_deleted_file_does_not_move_with_a_folder_that_took_its_path() {
     session.files().remove("/memories/b").unwrap();
     session.files().write("/memories/b/c", "forgotten").unwrap();
     session.files().rename("/memories/b", "/memories/d").unwrap();
-    session.history().forget("/memories/d", |_| {}).unwrap();
+    session.history().forget("/memories/d", None, |_| {}).unwrap();
     assert_eq!(session.history().text(kept).unwrap().as_str(), "kept");
 }

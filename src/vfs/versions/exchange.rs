@@ -6,13 +6,10 @@ use inmost_format::record::history::{Before, Operation, Version};
 use inmost_format::record::load_folder;
 use inmost_format::record::node::{Entry, FileInfo, What};
 
-use super::kinds::VersionKind;
-use super::locate::{Place, check_shown, locate, read};
-use super::now::now_of;
-use super::past::{Past, path_of};
-use super::restore::{Plan, check_as_of};
-use super::returned::{move_back, prepare_return};
-use super::types::UndoStep;
+use super::entries::{Past, path_of};
+use super::find::{Place, locate, now_of, read};
+use super::info::{UndoStep, VersionKind};
+use super::restore::{Plan, check_as_of, move_back, record_use};
 use crate::session::history::Change;
 use crate::session::{Session, Txn};
 use crate::vfs::arrange;
@@ -36,8 +33,8 @@ pub(crate) fn revert_together(
             check_texts(txn, &moves)?;
             Ok::<_, FileError>(moves)
         })?;
-        for deletion in moves.iter_mut().filter_map(|it| it.deletion.as_mut()) {
-            prepare_return(exclusive, deletion)?;
+        for deletion in moves.iter().filter_map(|it| it.deletion.as_ref()) {
+            record_use(exclusive, deletion)?;
         }
         // The first call takes everything out of its place, each later one puts one of them back.
         let mut taken = BTreeMap::new();
@@ -114,8 +111,7 @@ impl Move {
         let text = if matches!(place, Place::Current(_)) {
             None
         } else {
-            // A text that is redacted or damaged is noticed before anything moves.
-            check_shown(past.entry(text)?.as_ref())?;
+            // A text that is gone or damaged is noticed before anything moves.
             let text = read(&past, text, &place)?;
             let present = match ResolvedPath::new(txn, &root, &from)?.target {
                 Target::Entry(Entry { what: What::File(info), .. }) => info.bytes,

@@ -1,157 +1,223 @@
 //! Forgets versions: nothing of them stays that can be read.
+//!
+//! What is forgotten of a file is always the old end of its versions: all of them, or those up to a given one. So it is cut where
+//! trimming cuts, and no record that a later version needs goes with it. The entry after the cut keeps what its change made, and
+//! loses the text and the old path of the version before it.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use inmost_format::record::history::{Before, Operation, Version};
-use inmost_format::record::node::{File, FileInfo, What};
-use inmost_format::record::{NodeSink, ObjectId, RecordId, Tag, load_file};
-use inmost_format::secret::{self, Wiped};
+use inmost_format::record::node::{Entry, File, FileInfo, Name, What};
+use inmost_format::record::{NodeSink, ObjectId, RecordId, load_file, load_folder};
+use inmost_format::secret::Wiped;
 
-use super::files::{path_in_tree, visit_files};
-use super::past::{Past, below, moved};
-use super::rests;
-use super::set_aside;
+use super::entries::Past;
+use super::find::{inside_path, path_in_tree, visit_files};
+use super::forget_search::Search;
 use crate::session::history;
-use crate::session::{Exclusive, Session, StoreError, Txn};
+use crate::session::{Exclusive, Session, StoreError, Txn, reap};
+use crate::vfs::arrange;
 use crate::vfs::error::FileError;
 use crate::vfs::folder::{self, ResolvedPath, Target};
 use crate::vfs::path::MemoryPath;
 
-/// Forgets what is or was at or below a path. Returns the number of entries removed.
+/// Forgets what is or was at or below a path: every version, or those up to and including one. Returns the number of entries
+/// removed.
 ///
 /// # Errors
 /// Those of [`History::forget`](crate::History::forget).
 pub(crate) fn forget(
     session: &Session,
     path: &MemoryPath,
+    until: Option<u64>,
     progress: &mut dyn FnMut(u64),
 ) -> Result<u64, FileError> {
-    session.undisturbed(|exclusive| forget_in(exclusive, path, progress))
+    session.undisturbed(|exclusive| {
+        let found = exclusive.commit(|txn| Found::search(txn, path, until))?;
+        found.remove_in_steps(exclusive, progress)
+    })
 }
 
-/// As [`forget`], as a part of several steps.
-pub(super) fn forget_in(
-    exclusive: &mut Exclusive<'_>,
+/// Forgets, in several commits, what an edit of a file or a deletion has too many versions of to forget in its own.
+///
+/// # Errors
+/// [`FileError::Store`].
+pub(crate) fn forget_first(
+    session: &Session,
     path: &MemoryPath,
-    progress: &mut dyn FnMut(u64),
-) -> Result<u64, FileError> {
-    let found = exclusive.commit(|txn| Found::search(txn, path))?;
-    // First the files that stay. After a crash they would not be found again without their entries.
-    for path in found.live.values() {
-        exclusive.commit(|txn| renew(txn, path))?;
+    deletes: bool,
+) -> Result<(), FileError> {
+    session.undisturbed(|exclusive| {
+        let found = exclusive.commit(|txn| {
+            if deletes {
+                return Found::search(txn, &MemoryPath::parse(&path.in_store())?, None);
+            }
+            Found::file(txn, path)
+        })?;
+        found.remove_in_steps(exclusive, &mut |_| {}).map(drop)
+    })
+}
+
+/// Forgets the versions of a file before the change of this call, if its author keeps none.
+///
+/// # Errors
+/// [`StoreError::TooLarge`] if they are too many for this commit: [`forget_first`] removes them in several. [`FileError::Store`] if a
+/// part of the history cannot be read.
+pub(crate) fn forget_before(txn: &mut Txn<'_>) -> Result<(), FileError> {
+    if txn.author().keeps_texts() {
+        return Ok(());
     }
-    let mut removed = 0_u64;
-    // What deleted folders hold comes before the entries, too: only they say that it was at the path. Its records go after them,
-    // because entries may hold older heads that share them.
-    for (holder, below) in &found.inside {
-        exclusive.commit(|txn| set_aside::take_inside(txn, *holder, below))?;
+    let number = txn.number()?;
+    let root = txn.root()?;
+    let chain = {
+        let Some(past) = Past::open(&*txn, &root, 0)? else { return Ok(()) };
+        let Some(entry) = past.entry(number)? else { return Ok(()) };
+        chain(&past, entry.previous)?
+    };
+    let mut forgotten = Vec::new();
+    if cost_of(&chain) > RECORDS_A_STEP {
+        return Err(StoreError::TooLarge.into());
     }
-    for numbers in steps(&found.entries) {
-        exclusive.commit(|txn| remove(txn, &numbers))?;
-        exclusive.reap()?;
-        removed = removed.saturating_add(u64::try_from(numbers.len()).unwrap_or(u64::MAX));
-        progress(removed);
+    for earlier in &chain {
+        remove(txn, earlier.number, &Part::Entry, &mut forgotten)?;
     }
-    rests::remove(exclusive)?;
-    found.damage.map_or(Ok(removed), Err)
+    remove(txn, number, &Part::Before, &mut forgotten)?;
+    if forgotten.len() > MOST_NOTED {
+        return Err(StoreError::TooLarge.into());
+    }
+    let Some((object, mut history)) = txn.history()? else { return Ok(()) };
+    history.edit(txn, object, number, |entry| {
+        entry.forgotten = forgotten;
+        true
+    })?;
+    Ok(txn.set_history(object, history)?)
+}
+
+/// Deletes a file or folder, and forgets every version of what is or was at or below its path, in one commit.
+///
+/// # Errors
+/// Those of [`arrange::delete`]; [`StoreError::TooLarge`] if the versions are too many for one commit: [`forget_first`] removes them
+/// in several; [`FileError::Store`] if a part of the history cannot be read. Nothing is deleted then.
+pub(crate) fn delete(session: &Session, path: &MemoryPath) -> Result<(), FileError> {
+    session.write(|txn| {
+        if !txn.keeps_versions()? {
+            return arrange::delete_in(txn, path);
+        }
+        let entry = arrange::take(txn, path)?;
+        let mut forgotten = vec![entry.id];
+        reap::remove(txn, entry)?;
+        // A path in a subtree is another one in the whole store.
+        let found = Found::search(txn, &MemoryPath::parse(&path.in_store())?, None)?;
+        if let Some(damage) = found.damage {
+            return Err(damage);
+        }
+        if cost_of(&found.removals).saturating_add(found.live.len()) > RECORDS_A_STEP {
+            return Err(StoreError::TooLarge.into());
+        }
+        for path in &found.live {
+            renew(txn, path)?;
+        }
+        apply(txn, &found.removals, &mut forgotten)?;
+        Ok(txn.note_forgotten(forgotten)?)
+    })
 }
 
 /// What is to be forgotten.
-struct Found {
-    /// The numbers of the entries, and how many records each has retired.
-    entries: Vec<(u64, usize)>,
-    /// The paths of the files that stay in the tree, by their numbers.
-    live: HashMap<u64, MemoryPath>,
-    /// What deleted folders hold of it: the entry, and the path below its folder.
-    inside: Vec<(u64, Wiped<String>)>,
+pub(super) struct Found {
+    /// In the order in which it is removed.
+    removals: Vec<Removal>,
+    /// The paths of the files that stay in the tree.
+    live: Vec<MemoryPath>,
     /// A deleted folder or a part of the history cannot be read, so that something may be left.
     damage: Option<FileError>,
 }
 
-/// Follows all files through the history, in order of the changes.
-struct Search<'p> {
-    path: &'p str,
-    /// The path of each file, as far as the history has been read.
-    paths: HashMap<u64, Wiped<String>>,
-    /// The files in deleted folders, with the change that brings the folder back. Their paths belong to others meanwhile.
-    away: HashMap<u64, u64>,
-    /// The files that were deleted by themselves. Their paths belong to others until they come back.
-    deleted: HashSet<u64>,
-    /// Files that are or were at or below the path.
-    files: BTreeSet<u64>,
-    /// Entries of folders at or below the path.
-    folders: BTreeSet<u64>,
-    inside: Vec<(u64, Wiped<String>)>,
-    /// The folders that entries hold.
-    held: Vec<Held>,
-    /// The moves of folders.
-    moves: Vec<Move>,
+/// One entry of the history that changes.
+pub(super) struct Removal {
+    number: u64,
+    part: Part,
+    /// Records that change with it.
+    cost: usize,
 }
 
-/// A deleted folder.
-struct Held {
-    number: u64,
-    path: Wiped<String>,
-    folder: (ObjectId, Tag),
-}
-
-/// A change that moved a folder.
-struct Move {
-    number: u64,
-    old: Wiped<String>,
-    new: Wiped<String>,
+/// What goes from an entry.
+pub(super) enum Part {
+    /// The entry, with all that it holds.
+    Entry,
+    /// Text and path before the change.
+    Before,
+    /// The path before the move of a folder.
+    OldPath,
+    /// What was at this path below a deleted folder.
+    Inside(Wiped<String>),
 }
 
 impl Found {
-    fn search(txn: &Txn<'_>, path: &MemoryPath) -> Result<Self, FileError> {
-        let (live, inside) = (HashMap::new(), Vec::new());
-        let nothing = Self { entries: Vec::new(), live, inside, damage: None };
+    fn search(txn: &Txn<'_>, path: &MemoryPath, until: Option<u64>) -> Result<Self, FileError> {
         let root = txn.root()?;
+        let mut found = Self { removals: Vec::new(), live: Vec::new(), damage: None };
         // Entries whose time is over but that were not removed yet are forgotten too.
-        let Some(past) = Past::open(txn, &root, 0)? else { return Ok(nothing) };
-        let mut search = Search {
-            path: path.as_str(),
-            paths: HashMap::new(),
-            away: HashMap::new(),
-            deleted: HashSet::new(),
-            files: BTreeSet::new(),
-            folders: BTreeSet::new(),
-            inside: Vec::new(),
-            held: Vec::new(),
-            moves: Vec::new(),
-        };
+        let Some(past) = Past::open(txn, &root, 0)? else { return Ok(found) };
+        if let Some(until) = until
+            && past.newest()?.is_some_and(|newest| newest < until)
+        {
+            return Err(FileError::NoSuchVersion(until));
+        }
+        let until = until.unwrap_or(u64::MAX);
+        let mut search = Search::new(path, until);
         let (is_lost, unread) = past.visit_readable(&mut |version| search.step(version))?;
-        let is_all = path.is_root();
-        // There the entries go with all that they hold.
-        let mut damage = if is_all { None } else { search.look_inside(txn)? }.or(unread);
-        let Search { paths, files, folders, inside, .. } = search;
-        let mut entries = Vec::new();
+        // Where everything goes, the entries go with all that they hold.
+        let is_all = path.is_root() && until == u64::MAX;
+        found.damage = if is_all { None } else { search.look_inside(txn)? }.or(unread);
+        if !is_lost {
+            search.add_folders_of_files();
+        }
+        let mut inside: BTreeMap<u64, Vec<Removal>> = BTreeMap::new();
+        let (mut last, mut cuts) = (HashMap::new(), Vec::new());
         past.visit_readable(&mut |version| {
-            let is_wanted = match version.operation {
-                // What a repair must leave out stays, unless a rewrite removes the records too.
-                Operation::Forgotten => false,
-                _ => is_all || files.contains(&version.file) || folders.contains(&version.number),
-            };
-            if is_wanted {
-                entries.push((version.number, version.retired.len()));
+            if !search.concerns(version) {
+                return;
+            }
+            if version.number <= until {
+                last.insert(version.file, version.number);
+                found.removals.push(Removal::of(version, Part::Entry));
+            } else if let Some(part) = search.cut(version) {
+                cuts.push(Removal::of(version, part));
             }
         })?;
+        // What a deleted folder holds of a file goes with the file's last entry: without its entries, nothing might say that it was at
+        // the path, and older heads that they hold may share its records.
+        for (holder, file, below) in std::mem::take(&mut search.inside) {
+            let place = last.get(&file).copied().unwrap_or(u64::MAX);
+            // It goes in the step of that entry.
+            let cost = if place == u64::MAX { COST } else { 0 };
+            let removal = Removal { number: holder, part: Part::Inside(below), cost };
+            inside.entry(place).or_default().push(removal);
+        }
+        let mut removals = Vec::new();
+        for removal in found.removals.drain(..) {
+            let number = removal.number;
+            removals.push(removal);
+            removals.extend(inside.remove(&number).unwrap_or_default());
+        }
+        removals.extend(inside.into_values().flatten());
+        removals.append(&mut cuts);
+        found.removals = removals;
         let mut live = HashMap::new();
-        for file in &files {
-            let Some(path) = paths.get(file).and_then(|path| MemoryPath::parse(path).ok()) else {
-                continue;
-            };
-            if let Target::Entry(entry) = ResolvedPath::new(txn, &root, &path)?.target
+        for file in &search.files {
+            let path = search.paths.get(file).and_then(|path| MemoryPath::parse(path).ok());
+            if let Some(path) = path
+                && let Target::Entry(entry) = ResolvedPath::new(txn, &root, &path)?.target
                 && let What::File(info) = entry.what
                 && info.number == *file
             {
                 live.insert(*file, path);
             }
         }
-        if is_lost && files.iter().any(|file| !live.contains_key(file)) {
+        if is_lost && search.files.iter().any(|file| !live.contains_key(file)) {
             // A lost entry may have moved them.
             let visited = visit_files(txn, (root.tree.id, root.tree.tag), &mut |below, info| {
-                if files.contains(&info.number)
+                if search.files.contains(&info.number)
                     && let Ok(path) = MemoryPath::parse(&path_in_tree(&below))
                 {
                     live.insert(info.number, path);
@@ -159,141 +225,166 @@ impl Found {
                 true
             });
             match visited {
-                Err(error @ FileError::Store(StoreError::Tampered { .. })) => damage = Some(error),
-                visited => visited?,
-            }
-        }
-        Ok(Self { entries, live, inside, damage })
-    }
-}
-
-impl Search<'_> {
-    fn step(&mut self, version: &Version) {
-        let (new, old) = (version.path.as_str(), version.old_path.as_str());
-        let is_below = |path: &str| below(path, self.path).is_some();
-        if version.file != 0 {
-            let start = if old.is_empty() { new } else { old };
-            let is_known = self.paths.contains_key(&version.file);
-            if is_below(new)
-                || is_below(old)
-                || !is_known && self.was_below(start, version.file, version.number)
-            {
-                self.files.insert(version.file);
-            }
-            self.away.remove(&version.file);
-            if matches!(version.operation, Operation::Deleted | Operation::Expired) {
-                self.deleted.insert(version.file);
-            } else {
-                self.deleted.remove(&version.file);
-            }
-            if !new.is_empty() {
-                self.paths.insert(version.file, Wiped::new(new.to_owned()));
-            }
-            return;
-        }
-        if is_below(new) || is_below(old) {
-            self.folders.insert(version.number);
-        }
-        match version.operation {
-            Operation::Deleted => {
-                let back = if let Before::Restored(by) = version.before { by } else { u64::MAX };
-                for (file, path) in &self.paths {
-                    if below(path, new).is_some() && !self.deleted.contains(file) {
-                        self.away.entry(*file).or_insert(back);
-                    }
-                }
-                if let Before::Object(folder) = &version.before {
-                    let (number, path) = (version.number, Wiped::new(new.to_owned()));
-                    self.held.push(Held { number, path, folder: (folder.id, folder.tag) });
-                }
-            }
-            _ if old.is_empty() => {}
-            _ => {
-                let (old_path, new_path) = (Wiped::new(old.to_owned()), Wiped::new(new.to_owned()));
-                self.moves.push(Move { number: version.number, old: old_path, new: new_path });
-                for (file, path) in &mut self.paths {
-                    let back = self.away.get(file).copied();
-                    let moves = match version.operation {
-                        Operation::Restored => back == Some(version.number),
-                        _ => back.is_none(),
-                    };
-                    if !moves || self.deleted.contains(file) {
-                        continue;
-                    }
-                    self.away.remove(file);
-                    if let Some(there) = moved(path, old, new) {
-                        if is_below(&there) {
-                            self.files.insert(*file);
-                        }
-                        *path = Wiped::new(there);
-                    }
-                }
-            }
-        }
-    }
-}
-
-impl Search<'_> {
-    /// Whether a file that had this path before a change was at or below the path earlier, in a folder that moved.
-    fn was_below(&self, path: &str, file: u64, before: u64) -> bool {
-        let mut path = Wiped::new(path.to_owned());
-        // The number of a file is that of the change that made it.
-        let earlier = self.moves.iter().rev().skip_while(|moves| moves.number >= before);
-        for Move { old, new, .. } in earlier.take_while(|moves| moves.number > file) {
-            if let Some(there) = moved(&path, new, old) {
-                path = Wiped::new(there);
-                if below(&path, self.path).is_some() {
-                    return true;
-                }
-            }
-        }
-        false
-    }
-
-    /// Finds the files in deleted folders: they may have come there from the path. Returns the damage, if a folder cannot be
-    /// read.
-    fn look_inside(&mut self, txn: &Txn<'_>) -> Result<Option<FileError>, FileError> {
-        let mut damage = None;
-        for held in std::mem::take(&mut self.held) {
-            if self.folders.contains(&held.number) {
-                // The path of a file may have been redacted, so that nothing else says that it was in the folder.
-                let visited = visit_files(txn, held.folder, &mut |_, info| {
-                    self.files.insert(info.number);
-                    true
-                });
-                if let Err(error) = visited {
-                    damage = Some(error);
-                }
-                continue;
-            }
-            let mut found = Vec::new();
-            let visited = visit_files(txn, held.folder, &mut |below, info| {
-                let path = secret::format(format_args!("{}{}", &*held.path, &*below));
-                let is_known = self.paths.contains_key(&info.number);
-                // The path lies in the folder, which stays for what else is in it. The entries of the file go too: they may hold
-                // older heads of it.
-                let is_there = !held.path.is_empty() && self::below(&path, self.path).is_some();
-                if is_there || !is_known && self.was_below(&path, info.number, held.number) {
-                    self.files.insert(info.number);
-                }
-                if self.files.contains(&info.number) {
-                    found.push((held.number, below));
-                }
-                true
-            });
-            self.inside.append(&mut found);
-            match visited {
                 Err(error @ FileError::Store(StoreError::Tampered { .. })) => {
-                    damage = Some(error);
-                    // The path itself may still lead to it.
-                    let below = below(self.path, &held.path).filter(|_| !held.path.is_empty());
-                    self.inside.extend(below.map(|it| (held.number, Wiped::new(it.to_owned()))));
+                    found.damage = Some(error);
                 }
                 visited => visited?,
             }
         }
-        Ok(damage)
+        found.live = live.into_values().collect();
+        Ok(found)
     }
+
+    /// Every version of the file at a path.
+    fn file(txn: &Txn<'_>, path: &MemoryPath) -> Result<Self, FileError> {
+        let root = txn.root()?;
+        let mut found = Self { removals: Vec::new(), live: Vec::new(), damage: None };
+        if let Target::Entry(entry) = ResolvedPath::new(txn, &root, path)?.target
+            && let What::File(info) = entry.what
+            && let Some(past) = Past::open(txn, &root, 0)?
+        {
+            found.removals = chain(&past, info.version)?;
+            found.live.push(path.clone());
+        }
+        Ok(found)
+    }
+
+    /// Removes all of it, in steps of a bounded number of records. Returns the number of entries removed.
+    fn remove_in_steps(
+        self,
+        exclusive: &mut Exclusive<'_>,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<u64, FileError> {
+        // First the files that stay. After a crash they would not be found again without their entries.
+        for path in &self.live {
+            exclusive.commit(|txn| renew(txn, path))?;
+        }
+        let mut removed = 0_u64;
+        let mut rest = self.removals.as_slice();
+        while !rest.is_empty() {
+            let mut cost = 0_usize;
+            let fits = rest.iter().enumerate().take_while(|(index, removal)| {
+                cost = cost.saturating_add(removal.cost);
+                *index == 0 || cost <= RECORDS_A_STEP || removal.cost == 0
+            });
+            let (step, after) = rest.split_at(fits.count().max(1));
+            exclusive.commit(|txn| {
+                let mut forgotten = Vec::new();
+                apply(txn, step, &mut forgotten)?;
+                if !forgotten.is_empty() {
+                    txn.note_forgotten(forgotten)?;
+                }
+                Ok::<_, FileError>(())
+            })?;
+            exclusive.reap()?;
+            let gone = step.iter().filter(|removal| matches!(removal.part, Part::Entry)).count();
+            removed = removed.saturating_add(u64::try_from(gone).unwrap_or(u64::MAX));
+            progress(removed);
+            rest = after;
+        }
+        self.damage.map_or(Ok(removed), Err)
+    }
+}
+
+impl Removal {
+    fn of(version: &Version, part: Part) -> Self {
+        Self { number: version.number, part, cost: version.retired.len().saturating_add(COST) }
+    }
+}
+
+/// The entries of a file, oldest first, up to the one of this number.
+fn chain(past: &Past<'_, Txn<'_>>, newest: u64) -> Result<Vec<Removal>, FileError> {
+    let (mut found, mut next) = (Vec::new(), newest);
+    while next > 0
+        && let Some(entry) = past.entry(next)?
+    {
+        found.push(Removal::of(&entry, Part::Entry));
+        // Numbers fall, so a forged chain has an end.
+        next = if entry.previous < next { entry.previous } else { 0 };
+    }
+    found.reverse();
+    Ok(found)
+}
+
+fn cost_of(removals: &[Removal]) -> usize {
+    removals.iter().map(|removal| removal.cost).sum()
+}
+
+/// Changes entries. Adds the objects that go with them, so that no repair brings them back.
+fn apply(
+    txn: &mut Txn<'_>,
+    removals: &[Removal],
+    forgotten: &mut Vec<ObjectId>,
+) -> Result<(), FileError> {
+    for removal in removals {
+        match &removal.part {
+            Part::Inside(below) => {
+                if let Some(entry) = take_inside(txn, removal.number, below)? {
+                    forgotten.push(entry.id);
+                    reap::remove(txn, entry)?;
+                }
+            }
+            part => remove(txn, removal.number, part, forgotten)?,
+        }
+    }
+    Ok(())
+}
+
+/// Removes an entry and everything that it holds, or a part of both.
+fn remove(
+    txn: &mut Txn<'_>,
+    number: u64,
+    part: &Part,
+    forgotten: &mut Vec<ObjectId>,
+) -> Result<(), FileError> {
+    let Some((object, mut history)) = txn.history()? else { return Ok(()) };
+    let mut released = None;
+    history.edit(txn, object, number, |entry| {
+        entry.old_path = Name::new("");
+        if matches!(part, Part::OldPath) {
+            return true;
+        }
+        let before = std::mem::replace(&mut entry.before, Before::Nothing);
+        released = Some((before, std::mem::take(&mut entry.retired)));
+        forgotten.append(&mut entry.forgotten);
+        entry.held = 0;
+        matches!(part, Part::Before)
+    })?;
+    txn.set_history(object, history)?;
+    if let Some((before, retired)) = released {
+        if let Before::Object(entry) = &before {
+            forgotten.push(entry.id);
+        }
+        history::release(txn, before, &retired)?;
+    }
+    Ok(())
+}
+
+/// Takes out what is at a path below the folder that an entry holds. The records are left to the caller.
+fn take_inside(txn: &mut Txn<'_>, holder: u64, below: &str) -> Result<Option<Entry>, FileError> {
+    // Nothing is put into the transaction before it is sure that something changes.
+    let root = txn.root()?;
+    let Some(past) = Past::open(&*txn, &root, 0)? else { return Ok(None) };
+    let Some(mut holding) = past.entry(holder)? else { return Ok(None) };
+    let Before::Object(held) = std::mem::replace(&mut holding.before, Before::Nothing) else {
+        return Ok(None);
+    };
+    let Some((root, path)) = inside_path(&root, &held, below) else { return Ok(None) };
+    let resolved = ResolvedPath::new(txn, &root, &path)?;
+    let Target::Entry(entry) = &resolved.target else { return Ok(None) };
+    let Some((object, mut history)) = txn.history()? else { return Ok(None) };
+    folder::remove(txn, &path, &resolved)?;
+    let bytes = match entry.what {
+        What::File(info) => info.bytes,
+        What::Folder => load_folder(txn, entry.id, &entry.tag)?.totals.bytes,
+    };
+    // The entry is written again in any case, because the tag of its folder changes.
+    history.edit(txn, object, holder, |version| {
+        version.held = version.held.saturating_sub(bytes);
+        true
+    })?;
+    txn.set_history(object, history)?;
+    Ok(Some(entry.clone()))
 }
 
 /// Writes the head of a current file under another index, so that no repair shows an earlier head.
@@ -310,48 +401,15 @@ fn renew(txn: &mut Txn<'_>, path: &MemoryPath) -> Result<(), FileError> {
     Ok(folder::put(txn, path, &resolved, (entry.id, entry.tag), what)?)
 }
 
-/// Removes entries, and everything that they hold. Notes the objects, so that no repair brings them back.
-fn remove(txn: &mut Txn<'_>, numbers: &[u64]) -> Result<(), FileError> {
-    let Some((object, mut history)) = txn.history()? else { return Ok(()) };
-    let mut dropped = Vec::new();
-    for number in numbers {
-        history.edit(txn, object, *number, |entry| {
-            let held = std::mem::replace(&mut entry.before, Before::Nothing);
-            dropped.push((held, std::mem::take(&mut entry.retired), entry.forgotten.clone()));
-            false
-        })?;
-    }
-    txn.set_history(object, history)?;
-    let mut forgotten: Vec<ObjectId> = Vec::new();
-    for (held, retired, noted) in dropped {
-        if let Before::Object(entry) = &held {
-            forgotten.push(entry.id);
-        }
-        forgotten.extend(noted);
-        history::release(txn, held, &retired)?;
-    }
-    if !forgotten.is_empty() {
-        txn.note_forgotten(forgotten, Before::Nothing)?;
-    }
-    Ok(())
-}
-
-/// Divides the entries into steps that change a bounded number of records.
-fn steps(entries: &[(u64, usize)]) -> Vec<Vec<u64>> {
-    let mut steps: Vec<(Vec<u64>, usize)> = Vec::new();
-    for (number, retired) in entries {
-        // A node of the history, the head, and a part of the system folder.
-        let cost = retired.saturating_add(3);
-        match steps.last_mut() {
-            Some((numbers, used)) if used.saturating_add(cost) <= RECORDS_A_STEP => {
-                numbers.push(*number);
-                *used += cost;
-            }
-            _ => steps.push((vec![*number], cost)),
-        }
-    }
-    steps.into_iter().map(|(numbers, _)| numbers).collect()
+/// Whether an entry only notes what was forgotten. It stays, so that no repair brings that back, until a rewrite removes the records
+/// too.
+pub(super) fn is_note(version: &Version) -> bool {
+    version.operation == Operation::Forgotten
 }
 
 /// Records that one step changes, unless a single entry has more.
 const RECORDS_A_STEP: usize = 20;
+/// Records that change with an entry: a node of the history, its head, and a part of the system folder.
+const COST: usize = 3;
+/// Objects that one entry notes, so that it fits a record with the longest paths.
+const MOST_NOTED: usize = 32;

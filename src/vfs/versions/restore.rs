@@ -1,16 +1,15 @@
 //! Brings back a version, or what a deletion took.
 
+use std::collections::HashSet;
+
 use inmost_format::record::history::{Before, Operation, Version};
-use inmost_format::record::node::{Entry, FileInfo, What};
-use inmost_format::record::{NodeSource, ObjectId, Tag};
+use inmost_format::record::node::{Entries, Entry, FileInfo, What};
+use inmost_format::record::{Flaw, Kind, NodeSource, ObjectId, RecordError, Tag, load_folder};
 use inmost_format::secret::Wiped;
 
-use super::kinds::VersionKind;
-use super::locate::{Place, check_shown, locate, read};
-use super::now::now_of;
-use super::past::{Past, is_damage, path_of};
-use super::returned::{move_back, prepare_return};
-use super::types::UndoStep;
+use super::entries::{Past, path_of};
+use super::find::{Place, locate, now_of, read};
+use super::info::{UndoStep, VersionKind};
 use crate::limits::STAGE_BYTES;
 use crate::session::history::{Change, nameless};
 use crate::session::{Exclusive, Session, Txn, now};
@@ -70,7 +69,6 @@ impl Plan {
         let (root, from) = (txn.root()?, txn.versions_from()?);
         let past = Past::open(txn, &root, from)?.ok_or(FileError::NoSuchVersion(number))?;
         let entry = past.entry(number)?;
-        check_shown(entry.as_ref())?;
         if let Some(entry) = entry.as_ref().filter(|entry| entry.file == 0) {
             let path = to.map_or_else(|| path_of(entry), Ok)?;
             return Self::folder(entry, path);
@@ -80,7 +78,6 @@ impl Plan {
                 let Before::Object(held) = &entry.before else {
                     return Err(FileError::VersionGone(number));
                 };
-                check_ended(&past, entry)?;
                 let place = Place::Object(Entry::clone(held));
                 (read(&past, number, &place)?, entry.clone())
             }
@@ -155,7 +152,6 @@ impl Plan {
         let Some(to) = step.to else {
             return Ok(Self::Delete(now.path.ok_or(FileError::Changed(None))?));
         };
-        check_shown(past.entry(to)?.as_ref())?;
         // Where only the folders on its path moved, it goes back where it is now.
         let path = match &now.path {
             Some(now) if step.stays => now.clone(),
@@ -190,8 +186,8 @@ impl Plan {
                 arrange::rename_in(txn, &from, &to)?;
                 Ok(txn.number()?)
             }),
-            Self::Folder { mut deletion, path } => {
-                prepare_return(exclusive, &mut deletion)?;
+            Self::Folder { deletion, path } => {
+                record_use(exclusive, &deletion)?;
                 exclusive.commit(|txn| move_back(txn, &deletion, &path))
             }
             Self::File { text, path, info, previous, leaves } => {
@@ -231,25 +227,6 @@ fn check_folder(txn: &Txn<'_>, path: &MemoryPath) -> Result<(), FileError> {
     match ResolvedPath::new(txn, &txn.root()?, path)?.target {
         Target::Entry(Entry { what: What::Folder, .. }) => Ok(()),
         _ => Err(FileError::NotFound),
-    }
-}
-
-/// Checks that the text which a deletion ended may be shown. That of a version which was redacted is there if damage kept it from
-/// being found.
-fn check_ended<S: NodeSource>(past: &Past<'_, S>, deletion: &Version) -> Result<(), FileError> {
-    let mut number = deletion.previous;
-    loop {
-        let entry = match past.entry(number) {
-            // Damage to the history must not keep a deleted file from coming back.
-            Err(error) if is_damage(&error) => return Ok(()),
-            entry => entry?,
-        };
-        let Some(entry) = entry.filter(|entry| entry.redacted > 0) else { return Ok(()) };
-        // A version before a rename has the same text.
-        if entry.operation != Operation::Renamed || entry.previous >= number {
-            return Err(FileError::VersionGone(deletion.number));
-        }
-        number = entry.previous;
     }
 }
 
@@ -323,4 +300,122 @@ fn put_back(
         retired: Vec::new(),
     })?;
     Ok(number)
+}
+
+/// Moves a deleted folder back into the tree. Its entry then names the change that did so.
+pub(super) fn move_back(
+    txn: &mut Txn<'_>,
+    deletion: &Version,
+    path: &MemoryPath,
+) -> Result<u64, FileError> {
+    let Before::Object(held) = &deletion.before else {
+        return Err(FileError::VersionGone(deletion.number));
+    };
+    check_held(txn, deletion.number, held)?;
+    let number = txn.number()?;
+    let resolved = ResolvedPath::new(txn, &txn.root()?, path)?;
+    match &resolved.target {
+        Target::Missing { file_at: None } => {}
+        Target::Missing { file_at: Some(depth) } => return Err(not_a_folder(path, *depth)),
+        Target::Entry(_) | Target::Root(_) => return Err(FileError::AlreadyExists),
+    }
+    arrange::check_paths_below(txn, held, &path_of(deletion)?, path)?;
+    // What was in it was forgotten: no folder is empty.
+    if load_folder(txn, held.id, &held.tag)?.body.count() == 0 {
+        return Err(FileError::VersionGone(deletion.number));
+    }
+    check_folder_quotas(txn, &resolved, held)?;
+    folder::put(txn, path, &resolved, (held.id, held.tag), What::Folder)?;
+    if let Some((object, mut history)) = txn.history()? {
+        history.edit(txn, object, deletion.number, |entry| {
+            entry.before = Before::Restored(number);
+            entry.held = 0;
+            true
+        })?;
+        txn.set_history(object, history)?;
+    }
+    txn.record(Change {
+        operation: Operation::Restored,
+        path: &path.in_store(),
+        old_path: deletion.path.as_str(),
+        file: None,
+        previous: 0,
+        before: Before::Nothing,
+        retired: Vec::new(),
+    })?;
+    Ok(number)
+}
+
+/// Checks that a deletion still holds this folder. The commits since its entry was read may have dropped the folder for lack of time
+/// or room: then its records are being removed, and it must not be in the tree.
+fn check_held(txn: &Txn<'_>, deletion: u64, held: &Entry) -> Result<(), FileError> {
+    let root = txn.root()?;
+    let past = Past::open(txn, &root, 0)?;
+    let entry = past.map_or(Ok(None), |past| past.entry(deletion))?;
+    match entry.as_ref().map(|entry| &entry.before) {
+        Some(Before::Object(now)) if (now.id, now.tag) == (held.id, held.tag) => Ok(()),
+        _ => Err(FileError::VersionGone(deletion)),
+    }
+}
+
+fn check_folder_quotas(
+    txn: &Txn<'_>,
+    resolved: &ResolvedPath,
+    folder: &Entry,
+) -> Result<(), FileError> {
+    let (quotas, totals) = (txn.quotas(), resolved.store_totals().unwrap_or_default());
+    let added = load_folder(txn, folder.id, &folder.tag)?.totals;
+    if totals.files.saturating_add(added.files) > quotas.store_files {
+        return Err(FileError::TooManyFiles(quotas.store_files));
+    }
+    if totals.bytes.saturating_add(added.bytes) > quotas.store_bytes {
+        return Err(FileError::TooMuchText(quotas.store_bytes));
+    }
+    Ok(())
+}
+
+/// Records that the files in the folder which a deletion holds are used, in durable steps. This comes before the folder moves
+/// back: a crash in between leaves readings of files that are not there, which do no harm.
+pub(super) fn record_use(
+    exclusive: &mut Exclusive<'_>,
+    deletion: &Version,
+) -> Result<(), FileError> {
+    let Before::Object(held) = &deletion.before else { return Ok(()) };
+    let files = exclusive.commit(|txn| {
+        if txn.root()?.reads_since == 0 {
+            return Ok(Vec::new());
+        }
+        files_in(txn, held)
+    })?;
+    let mut rest = files.as_slice();
+    while !rest.is_empty() {
+        let done = exclusive.commit(|txn| Ok::<_, FileError>(txn.record_use(rest)?))?;
+        rest = rest.get(done.max(1)..).unwrap_or_default();
+    }
+    Ok(())
+}
+
+/// The numbers of the files below a folder, in order.
+fn files_in(txn: &Txn<'_>, folder: &Entry) -> Result<Vec<u64>, FileError> {
+    let mut files = Vec::new();
+    let mut folders = vec![(folder.id, folder.tag)];
+    let mut reached = HashSet::new();
+    while let Some((object, tag)) = folders.pop() {
+        // A forged tree of few folders could have too many paths to walk.
+        if !reached.insert(object) {
+            return Err(RecordError::Damaged { kind: Kind::Folder, flaw: Flaw::Repeated }.into());
+        }
+        let head = load_folder(txn, object, &tag)?;
+        head.body.visit::<FileError>(txn, object, 0, &mut |_, leaf: &Entries| {
+            for entry in &leaf.0 {
+                match entry.what {
+                    What::File(info) => files.push(info.number),
+                    What::Folder => folders.push((entry.id, entry.tag)),
+                }
+            }
+            Ok(true)
+        })?;
+    }
+    files.sort_unstable();
+    Ok(files)
 }

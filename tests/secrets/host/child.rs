@@ -200,7 +200,7 @@ impl Host<'_> {
     }
 }
 
-/// Makes versions of a file and reads, restores, redacts and forgets them.
+/// Makes versions of a file and reads, restores and forgets them.
 fn versions(session: &Session, payload: &str) {
     let mut parts = payload.split('\0');
     let [path, text, actor] = [(); 3].map(|()| parts.next().unwrap());
@@ -214,14 +214,14 @@ fn versions(session: &Session, payload: &str) {
     files.write(path, "other\n").unwrap();
     files.remove(path).unwrap();
     let page = history.page(&VersionQuery::all().path(path).actor(actor), None, 10).unwrap();
-    let [deleted, other, appended, first, ..] = page.items.as_slice() else { panic!("{page:?}") };
+    let [deleted, _, appended, first, ..] = page.items.as_slice() else { panic!("{page:?}") };
     assert_eq!(deleted.actor.as_str(), actor);
     assert!(history.text(first.number).unwrap().as_str() == text);
     history.restore(first.number, None).unwrap();
-    history.redact(appended.number, other.number).unwrap();
+    history.forget(path, Some(appended.number), |_| {}).unwrap();
     let plan = history.plan_undo(&VersionQuery::all().path(path)).unwrap();
     history.undo(&plan, |_| {}).unwrap();
-    history.forget(path, |_| {}).unwrap();
+    history.forget(path, None, |_| {}).unwrap();
     files.write(path, text).unwrap();
     files.remove(path).unwrap();
 }

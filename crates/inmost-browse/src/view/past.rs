@@ -103,7 +103,6 @@ fn details(version: &VersionInfo) -> String {
 fn name(version: &VersionInfo) -> &str {
     match &version.path {
         Some(path) => last_name(path),
-        None if version.redacted.is_some() => "(redacted)",
         None => "-",
     }
 }

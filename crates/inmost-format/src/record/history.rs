@@ -64,9 +64,9 @@ pub struct Version {
     pub file: u64,
     /// The number of the file's previous change, or 0.
     pub previous: u64,
-    /// The path after the change; for a deletion, the path before it. Empty if it was redacted.
+    /// The path after the change; for a deletion, the path before it.
     pub path: Name,
-    /// The path before a rename; else empty.
+    /// The path before a rename; else empty. Empty for a rename, too, if everything before it was forgotten.
     pub old_path: Name,
     /// Bytes of the file after the change.
     pub bytes: u64,
@@ -80,8 +80,6 @@ pub struct Version {
     pub held: u64,
     /// Objects that this change forgot. A repair does not bring them back.
     pub forgotten: Vec<ObjectId>,
-    /// When the entry was redacted, in milliseconds since 1970, or 0.
-    pub redacted: u64,
     /// For fields of later versions; empty.
     pub extension: Extension,
 }
@@ -134,8 +132,6 @@ pub enum Before {
     Object(Box<Entry>),
     /// A whole file or folder that a later change, of this number, brought back.
     Restored(u64),
-    /// An earlier head of this file was redacted. An older head refers to the records in `retired`, or did.
-    Rest(ObjectId),
 }
 
 /// An earlier head of a file.
@@ -211,7 +207,6 @@ impl Version {
             retired: Vec::new(),
             held: 0,
             forgotten: Vec::new(),
-            redacted: 0,
             extension: Extension::default(),
         }
     }

@@ -160,12 +160,13 @@ impl HistoryStore for Client {
         self.file(requests::RevertTogether { steps: steps.to_vec() }, "")
     }
 
-    fn redact(&self, first: u64, last: u64) -> Result<u64, FileError> {
-        self.file(requests::Redact { first, last }, "")
-    }
-
-    fn forget(&self, path: &str, progress: &mut dyn FnMut(u64)) -> Result<u64, FileError> {
-        self.connection()?.call(requests::Forget { path: wiped(path) }, &[], progress)
+    fn forget(
+        &self,
+        path: &str,
+        until: Option<u64>,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<u64, FileError> {
+        self.connection()?.call(requests::Forget { path: wiped(path), until }, &[], progress)
     }
 
     fn history_status(&self) -> Result<HistoryStatus, StoreError> {

@@ -118,21 +118,14 @@ impl Past {
 
     /// The number of a version whose text is the one that an entry holds, if there is one that may be shown.
     pub(crate) fn shows(&self, holder: &Change) -> Option<u64> {
-        let is_shown = |number: &u64| {
-            self.listed().any(|change| self.number(change) == *number && !change.redacted)
-        };
-        let mut number = match &holder.took {
-            Took::File(_) => holder.previous?,
+        let is_shown = |number: &u64| self.listed().any(|change| self.number(change) == *number);
+        match &holder.took {
+            Took::File(_) => holder.previous,
             Took::Folder(took) => {
                 let sure = took.values().filter(|ident| !ident.maybe);
-                return sure.filter_map(|ident| self.last_number(ident)).find(is_shown);
+                sure.filter_map(|ident| self.last_number(ident)).find(is_shown)
             }
-            _ => return None,
-        };
-        loop {
-            let own = self.listed().find(|change| self.number(change) == number);
-            let Some(own) = own.filter(|own| own.redacted) else { return Some(number) };
-            number = own.previous.filter(|_| own.kind == inmost::VersionKind::Renamed)?;
+            _ => None,
         }
     }
 }

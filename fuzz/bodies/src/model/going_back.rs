@@ -1,10 +1,9 @@
-//! Restoring, redacting and forgetting, on the naive history.
+//! Restoring and forgetting, on the naive history.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use inmost::VersionKind;
+use inmost::{VersionInfo, VersionKind};
 
-use super::lookup::Place;
 use super::past::{Change, Ident, Last, Text, Took, size};
 use super::tree::{Memory, Why};
 
@@ -13,7 +12,6 @@ use super::tree::{Memory, Why};
 pub(crate) enum Refusal {
     Gone,
     Folder,
-    Current(u64),
     None(u64),
     Because(Why),
 }
@@ -27,7 +25,7 @@ impl From<Why> for Refusal {
 impl Memory {
     /// Brings a version back.
     pub(crate) fn restore(&mut self, change: &Change, to: Option<&str>) -> Result<(), Refusal> {
-        if change.redacted || change.kind == VersionKind::Forgotten {
+        if change.kind == VersionKind::Forgotten {
             return Err(Refusal::Gone);
         }
         let path = to.unwrap_or(&change.path).to_owned();
@@ -55,7 +53,7 @@ impl Memory {
     fn bring(&mut self, path: &str, file: usize, newest: Option<usize>, text: &Text) {
         let old = self.past.idents.get(path).map(|ident| ident.text.clone());
         self.files.insert(path.to_owned(), text.text.clone());
-        let text = self.past.new_text(&text.text);
+        let text = text.clone();
         let file = if newest.is_some() { file } else { self.past.new_file() };
         let mut change = self.past.change(VersionKind::Restored, path);
         change.file = Some(file);
@@ -104,61 +102,16 @@ impl Memory {
         Ok(())
     }
 
-    /// Redacts the versions of a range. Returns their number.
-    pub(crate) fn redact(&mut self, first: u64, last: u64) -> Result<u64, Refusal> {
-        let in_range = |change: &&Change| {
-            let number = self.past.number(change);
-            change.file.is_some() && !change.redacted && (first..=last).contains(&number)
-        };
-        let found: Vec<Change> = self.past.listed().filter(in_range).cloned().collect();
-        if found.is_empty() {
-            return Err(Refusal::None(first));
-        }
-        for number in found.iter().map(|change| self.past.number(change)) {
-            if let Ok((Place::Current, _)) = self.past.find_whole(number) {
-                return Err(Refusal::Current(number));
-            }
-        }
-        for change in &found {
-            let text = self.past.find_whole(self.past.number(change)).ok();
-            let of = self.past.changes.iter_mut().find(|other| other.id == change.id).unwrap();
-            of.redacted = true;
-            of.path.clear();
-            of.old_path.clear();
-            of.size = (0, 0);
-            let Some((_, text)) = text else { continue };
-            let shares = |other: &Change| {
-                let found = self.past.find_whole(self.past.number(other));
-                found.is_ok_and(|(_, it)| it.group == text.group)
-            };
-            let of_file = |other: &&Change| !other.redacted && other.file == change.file;
-            let is_shared = self.past.listed().filter(of_file).any(shares);
-            if !is_shared {
-                self.drop_text(text.group);
-            }
-        }
-        Ok(u64::try_from(found.len()).unwrap())
-    }
-
-    fn drop_text(&mut self, group: usize) {
-        for change in &mut self.past.changes {
-            match &mut change.took {
-                Took::File(text) if text.group == group => {
-                    (change.took, change.held) = (Took::Nothing, (0, 0));
-                }
-                Took::Folder(took) => {
-                    took.retain(|_, ident| ident.text.group != group);
-                    change.count_folder();
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// Forgets what is or was at or below a path, as far as the numbers that are left allow: entries of files that were
-    /// there must be gone, entries of files that never were there must be left. Entries may go too because their time is over.
-    /// Returns the least and the most entries that were forgotten.
-    pub(crate) fn forget(&mut self, path: &str, left: &BTreeSet<u64>) -> (usize, usize) {
+    /// Forgets what is or was at or below a path, up to a version, as far as the entries that are left allow: entries of files that
+    /// were there must be gone, entries of files that never were there must be left. Entries may go too because their time is over.
+    /// `is_gone` tells whether the text of a version is gone. Returns the least and the most entries that were forgotten.
+    pub(crate) fn forget(
+        &mut self,
+        path: &str,
+        until: u64,
+        left: &BTreeMap<u64, VersionInfo>,
+        is_gone: &dyn Fn(u64) -> bool,
+    ) -> (usize, usize) {
         let is_below = |other: &str| {
             path == "/memories"
                 || other == path
@@ -179,17 +132,33 @@ impl Memory {
             .filter(|(_, places)| places.iter().any(|place| is_below(place)))
             .map(|(file, _)| *file)
             .collect();
+        // A folder in which one of these files was. If no other was in it, its entry goes too.
+        let places: Vec<String> =
+            ever.iter().flat_map(|file| self.past.places[file].iter().cloned()).collect();
+        let has_one = |folder: &str| {
+            let below = |place: &String| {
+                place.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+            };
+            !folder.is_empty() && places.iter().any(below)
+        };
         let (mut least, mut most, mut is_behind) = (0, 0, false);
+        let mut later = BTreeSet::new();
         let changes = std::mem::take(&mut self.past.changes);
         for mut change in changes {
             let number = self.past.number(&change);
-            let must_go = match change.file {
-                _ if change.kind == VersionKind::Forgotten => false,
-                Some(file) => named.contains(&file),
-                None => is_named(&change),
-            };
-            let may_go = must_go || change.file.is_some_and(|file| ever.contains(&file));
-            let is_left = left.contains(&number);
+            let must_go = number <= until
+                && match change.file {
+                    _ if change.kind == VersionKind::Forgotten => false,
+                    Some(file) => named.contains(&file),
+                    None => is_named(&change),
+                };
+            let may_go = must_go
+                || number <= until
+                    && match change.file {
+                        Some(file) => ever.contains(&file),
+                        None => has_one(&change.path) || has_one(&change.old_path),
+                    };
+            let is_left = left.contains_key(&number);
             // What is forgotten keeps nothing behind it from being removed because its time is over.
             let is_over = !self.past.is_listed(&change);
             change.may_go |= is_over && !is_behind;
@@ -200,14 +169,44 @@ impl Memory {
             most += usize::from(!is_left && may_go);
             if let Took::Folder(took) = &mut change.took {
                 for ident in took.values_mut() {
-                    ident.maybe |= ever.contains(&ident.file);
+                    let is_old = self.past.last_number(ident).is_none_or(|last| last <= until);
+                    ident.maybe |= is_old && ever.contains(&ident.file);
                 }
                 change.count_folder();
             }
-            if is_left {
-                self.past.changes.push(change);
+            let Some(found) = left.get(&number) else { continue };
+            if number > until {
+                change.cut(&mut later, (until, found), &named, &ever, is_gone);
             }
+            self.past.changes.push(change);
         }
         (least, most)
+    }
+}
+
+impl Change {
+    /// Drops what the change ended, if that was the last version that is forgotten.
+    fn cut(
+        &mut self,
+        later: &mut BTreeSet<usize>,
+        (until, found): (u64, &VersionInfo),
+        named: &BTreeSet<usize>,
+        ever: &BTreeSet<usize>,
+        is_gone: &dyn Fn(u64) -> bool,
+    ) {
+        let Some(file) = self.file else {
+            // Whether others still name the old path is for the store to find out.
+            if found.old_path.is_none() {
+                self.old_path.clear();
+            }
+            return;
+        };
+        let Some(previous) = self.previous.filter(|previous| *previous <= until) else { return };
+        let is_first = later.insert(file);
+        let is_cut = named.contains(&file) || ever.contains(&file) && is_gone(previous);
+        if is_first && is_cut {
+            self.old_path.clear();
+            (self.took, self.held, self.unsure) = (Took::Nothing, (0, 0), false);
+        }
     }
 }

@@ -5,34 +5,10 @@ use inmost::VersionKind;
 use super::going_back::Refusal;
 use super::past::{Change, Ident, Last, Past, Text, Took};
 
-/// Where a text is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Place {
-    /// It is the present text of a file.
-    Current,
-    /// An entry holds it, or the folder that it is in.
-    Held,
-}
-
 impl Past {
     /// The text of a version, if it may be shown.
     pub(crate) fn text(&self, number: u64) -> Result<Text, Refusal> {
-        match self.listed_one(number) {
-            Some(own) if own.redacted => Err(Refusal::Gone),
-            _ => self.find(number, |change| self.is_listed(change)).map(|(_, text)| text),
-        }
-    }
-
-    /// The text of a version, even if only an entry holds it whose time is over.
-    pub(crate) fn find_whole(&self, number: u64) -> Result<(Place, Text), Refusal> {
-        self.find(number, |_| true)
-    }
-
-    fn find(
-        &self,
-        number: u64,
-        counts: impl Fn(&Change) -> bool,
-    ) -> Result<(Place, Text), Refusal> {
+        let counts = |change: &Change| self.is_listed(change);
         let own = self.by_number(number).filter(|own| counts(own));
         match own {
             Some(own) if own.kind == VersionKind::Forgotten => return Err(Refusal::Gone),
@@ -47,9 +23,10 @@ impl Past {
                 break;
             }
             match &next.took {
-                Took::File(text) if counts(next) => return Ok((Place::Held, text.clone())),
-                // Only a rename leaves the text as it is. It leads on even if its time is over, because the clock was behind.
-                Took::Nothing if next.kind == VersionKind::Renamed => {
+                Took::File(text) if counts(next) => return Ok(text.clone()),
+                // Only a rename leaves the text as it is. It leads on even if its time is over, because the clock was behind. Without
+                // its old path, what was before it is forgotten.
+                Took::Nothing if next.kind == VersionKind::Renamed && !next.old_path.is_empty() => {
                     version = self.number(next);
                     file = next.file;
                 }
@@ -60,19 +37,14 @@ impl Past {
         let Some(file) = file else { return Err(Refusal::None(number)) };
         let is_it = |ident: &&Ident| ident.file == file && self.last_number(ident) == Some(version);
         if let Some(ident) = self.idents.values().find(is_it) {
-            return Ok((Place::Current, ident.text.clone()));
+            return Ok(ident.text.clone());
         }
         let mut folders = self.changes.iter().filter_map(|change| match &change.took {
             Took::Folder(took) if counts(change) => Some(took),
             _ => None,
         });
         let inside = folders.find_map(|took| took.values().find(is_it));
-        inside.map(|ident| (Place::Held, ident.text.clone())).ok_or(Refusal::Gone)
-    }
-
-    /// The entry of a number, if its time is not over.
-    pub(crate) fn listed_one(&self, number: u64) -> Option<&Change> {
-        self.listed().find(|change| self.numbers.get(&change.id) == Some(&number))
+        inside.map(|ident| ident.text.clone()).ok_or(Refusal::Gone)
     }
 
     /// The number of the last change of a file.

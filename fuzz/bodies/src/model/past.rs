@@ -11,11 +11,9 @@ use inmost::{VersionChannel, VersionInfo, VersionKind};
 use super::aging::{Limits, held};
 use crate::naive;
 
-/// A text, with the versions that have it.
+/// A text.
 #[derive(Clone, Debug)]
 pub(crate) struct Text {
-    /// Versions that only moved the file have the same one.
-    pub(crate) group: usize,
     pub(crate) text: Arc<str>,
 }
 
@@ -41,7 +39,7 @@ pub(crate) enum Last {
 /// What a change took out of use, and its entry holds.
 #[derive(Clone, Debug)]
 pub(crate) enum Took {
-    /// Nothing, or it was dropped or redacted.
+    /// Nothing, or it was dropped or forgotten.
     Nothing,
     /// The text that the change ended.
     File(Text),
@@ -66,7 +64,6 @@ pub(crate) struct Change {
     /// The number of that change, as the log says.
     pub(crate) previous: Option<u64>,
     pub(crate) size: (usize, usize),
-    pub(crate) redacted: bool,
     /// The text after it; `None` for a deletion, or a folder.
     pub(crate) text: Option<Text>,
     pub(crate) took: Took,
@@ -119,7 +116,7 @@ impl Past {
         *self = Self { next: self.next, ..Self::new(self.limits.now) };
         (self.limits.keep, self.keeps) = (keep, keep > 0);
         for (path, text) in files {
-            let text = self.new_text(text);
+            let text = Text { text: text.clone() };
             let ident = Ident { file: self.next(), last: Last::Unknown, text, maybe: false };
             self.place(path, ident);
         }
@@ -128,10 +125,6 @@ impl Past {
     fn next(&mut self) -> usize {
         self.next += 1;
         self.next
-    }
-
-    pub(crate) fn new_text(&mut self, text: &Arc<str>) -> Text {
-        Text { group: self.next(), text: text.clone() }
     }
 
     pub(crate) fn new_file(&mut self) -> usize {
@@ -168,7 +161,6 @@ impl Past {
             last: Last::None,
             previous: None,
             size: (0, 0),
-            redacted: false,
             text: None,
             took: Took::Nothing,
             held: (0, 0),
@@ -181,7 +173,7 @@ impl Past {
     pub(crate) fn wrote(&mut self, path: &str, text: &Arc<str>) {
         let old = self.idents.get(path).cloned();
         let kind = if old.is_some() { VersionKind::Modified } else { VersionKind::Created };
-        let text = self.new_text(text);
+        let text = Text { text: text.clone() };
         let file = match &old {
             Some(old) => old.file,
             None => self.next(),
@@ -337,7 +329,6 @@ impl Past {
         assert_eq!((Ok(change.size.0), Ok(change.size.1)), size, "{change:?}");
         let time = version.time.duration_since(UNIX_EPOCH).unwrap().as_millis();
         assert_eq!(u128::from(change.time), time, "{change:?}");
-        assert_eq!(change.redacted, version.redacted.is_some(), "{change:?}");
         match change.last {
             Last::None => assert_eq!(version.previous, None, "{change:?}"),
             Last::Unknown => assert!(version.previous.is_some(), "{change:?}"),

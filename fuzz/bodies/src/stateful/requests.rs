@@ -1,6 +1,6 @@
 //! Requests to the history: each is made to the store and to the naive history, and both are compared.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::observe::{log, physical};
@@ -11,7 +11,8 @@ use crate::model::{Memory, Refusal, Why};
 use crate::naive::canonical;
 use crate::ops::PastCall;
 use crate::store::Store;
-use inmost::{FileError, HistorySettings, StoreError};
+use inmost::internals::stop_clock;
+use inmost::{FileError, HistorySettings, StoreError, VersionInfo};
 
 /// Makes a request. After a store error, the model is as if it had succeeded, or partly so.
 pub(super) fn run(store: &Store, memory: &mut Memory, call: &PastCall) -> Result<(), StoreError> {
@@ -25,8 +26,8 @@ pub(super) fn run(store: &Store, memory: &mut Memory, call: &PastCall) -> Result
         PastCall::Keep(_) => set(store, memory, KEEP, ROOM),
         PastCall::Compact => store.session().compact(),
         PastCall::Restore { pick, to } => restore(store, memory, *pick, to.as_deref()),
-        PastCall::Redact { pick, span } => redact(store, memory, *pick, *span),
-        PastCall::Forget { path } => forget(store, memory, path),
+        PastCall::ForgetUntil { pick } => forget_until(store, memory, *pick),
+        PastCall::Forget { path } => forget(store, memory, path, None),
         PastCall::Undo { pick, path } => undo(store, memory, *pick, path.as_deref()),
     }
 }
@@ -126,24 +127,24 @@ pub(super) fn drop_forgotten(store: &Store, memory: &mut Memory) -> Result<(), S
     Ok(())
 }
 
-fn redact(store: &Store, memory: &mut Memory, pick: usize, span: usize) -> Result<(), StoreError> {
+/// Forgets the versions up to a picked one, of what is or was at its path.
+fn forget_until(store: &Store, memory: &mut Memory, pick: usize) -> Result<(), StoreError> {
     let Some(change) = picked(memory, pick) else { return Ok(()) };
-    let first = memory.past.number(&change);
-    let last = picked(memory, pick.saturating_sub(span));
-    let last = last.map_or(first, |change| memory.past.number(&change)).max(first);
-    let expected = memory.redact(first, last);
-    let found = match store.session().history().redact(first, last) {
-        Ok(count) => Ok(count),
-        Err(FileError::Store(error)) => return Err(error),
-        Err(error) => Err(refusal(&error)),
-    };
-    assert_eq!(found, expected, "{first}..{last}");
-    Ok(())
+    if change.path.is_empty() {
+        return Ok(());
+    }
+    let until = memory.past.number(&change);
+    forget(store, memory, &change.path, Some(until))
 }
 
-fn forget(store: &Store, memory: &mut Memory, path: &str) -> Result<(), StoreError> {
+fn forget(
+    store: &Store,
+    memory: &mut Memory,
+    path: &str,
+    until: Option<u64>,
+) -> Result<(), StoreError> {
     let canonical = canonical(path);
-    let removed = match store.session().history().forget(path, |_| {}) {
+    let removed = match store.session().history().forget(path, until, |_| {}) {
         Ok(removed) => removed,
         Err(FileError::Store(error)) => return Err(error),
         Err(FileError::InvalidPath(_)) => {
@@ -152,9 +153,18 @@ fn forget(store: &Store, memory: &mut Memory, path: &str) -> Result<(), StoreErr
         }
         Err(error) => panic!("{error}"),
     };
-    let left: BTreeSet<u64> =
-        physical(store, &memory.past)?.iter().map(|version| version.number).collect();
-    let (least, most) = memory.forget(&canonical.unwrap_or_default(), &left);
+    let left: BTreeMap<u64, VersionInfo> =
+        physical(store, &memory.past)?.into_iter().map(|it| (it.number, it)).collect();
+    let now = memory.past.limits.now;
+    // At the first time that a clock can show, nothing is expired.
+    let is_gone = |number: u64| {
+        stop_clock(0);
+        let is_gone = store.session().history().text(number).is_err();
+        stop_clock(now);
+        is_gone
+    };
+    let (path, until) = (canonical.unwrap_or_default(), until.unwrap_or(u64::MAX));
+    let (least, most) = memory.forget(&path, until, &left, &is_gone);
     assert!((least..=most).contains(&usize::try_from(removed).unwrap()), "{path}: {removed}");
     Ok(())
 }
@@ -163,7 +173,6 @@ pub(super) fn refusal(error: &FileError) -> Refusal {
     match error {
         FileError::VersionGone(_) => Refusal::Gone,
         FileError::IsAFolder(_) => Refusal::Folder,
-        FileError::CurrentVersion(number) => Refusal::Current(*number),
         FileError::NoSuchVersion(number) => Refusal::None(*number),
         FileError::AlreadyExists => Why::Exists.into(),
         FileError::NotAFolder(file) => Why::ParentIsFile(file.as_str().to_owned()).into(),

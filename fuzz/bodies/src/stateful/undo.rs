@@ -110,7 +110,7 @@ fn follow(
             change.last = Last::Is(newest.id);
             change.size = crate::model::past::size(&text.text);
             change.took = old.map_or(Took::Nothing, |old| Took::File(old.text));
-            let text = memory.past.new_text(&text.text);
+            let text = text.clone();
             change.text = Some(text.clone());
             let last = memory.past.record(change);
             memory.past.place(path, Ident { file, last, text, maybe: false });

@@ -66,8 +66,8 @@ pub enum Step {
     Forget(String),
     /// Brings back the version of a file before the last change of it, which had this text.
     Restore(String, String),
-    /// Redacts the earlier versions of a file, which changes no file.
-    Redact(String),
+    /// Forgets the earlier versions of a file, which changes no file.
+    ForgetOld(String),
     /// A second credential gets a keyslot.
     AddSlot,
     /// The passphrase is wrapped again in its keyslot.
@@ -128,7 +128,7 @@ impl Step {
             | Self::Compact
             | Self::Migrate { .. }
             | Self::Forget(_)
-            | Self::Redact(_)
+            | Self::ForgetOld(_)
             | Self::ReplaceSlot => {}
         }
     }
@@ -239,14 +239,14 @@ impl Plan {
         self.steps.push(Step::Delete(path("moved")));
     }
 
-    /// Creates a file, changes it, goes back, and redacts what was before.
+    /// Creates a file, changes it, goes back, and forgets what was before.
     fn restore(&mut self, path: &str, bytes: usize) {
         let (_, text) = self.text(bytes);
         self.steps.push(Step::Create(path.to_owned(), text.clone()));
         self.insert(path, 0, 300);
         self.steps.push(Step::Restore(path.to_owned(), text));
         self.insert(path, 1, 100);
-        self.steps.push(Step::Redact(path.to_owned()));
+        self.steps.push(Step::ForgetOld(path.to_owned()));
     }
 
     /// Creates a file. Returns the mark with which [`replace`](Self::replace) finds its lines.

@@ -183,9 +183,9 @@ fn make(store: &Path, session: &Session, tool: &MemoryTool, step: &Step) -> Resu
         Step::Rotate => {
             return session.rotate(FirstKey::of_environment().credential()).map(drop);
         }
-        Step::Forget(path) => return stored(session.history().forget(path, |_| {}).map(drop)),
+        Step::Forget(path) => return stored(session.history().forget(path, None, |_| {}).map(drop)),
         Step::Restore(path, text) => return stored(restore(session, path, text)),
-        Step::Redact(path) => return stored(redact(session, path)),
+        Step::ForgetOld(path) => return stored(forget_old(session, path)),
         Step::Migrate { back } => return migrate(session, *back),
         Step::Backup(number) => return session.backup(verify::copy_of(store, *number)),
         Step::DestroyCopy(number) => {
@@ -225,15 +225,12 @@ fn restore(session: &Session, path: &str, text: &str) -> Result<(), FileError> {
     session.files().write(path, text)
 }
 
-fn redact(session: &Session, path: &str) -> Result<(), FileError> {
+/// Forgets the earlier versions of a file.
+fn forget_old(session: &Session, path: &str) -> Result<(), FileError> {
     let history = session.history();
-    for version in history.page(&VersionQuery::all().path(path), None, 4)?.items {
-        match history.redact(version.number, version.number) {
-            Ok(_) | Err(FileError::CurrentVersion(_) | FileError::NoSuchVersion(_)) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
+    let page = history.page(&VersionQuery::all().path(path), None, 2)?;
+    let until = page.items.last().map(|version| version.number);
+    history.forget(path, until, |_| {}).map(drop)
 }
 
 fn change_slots(session: &Session, step: &Step) -> Result<(), StoreError> {

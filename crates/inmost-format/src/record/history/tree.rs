@@ -161,7 +161,7 @@ impl Versions {
         mut visit: impl FnMut(RecordId, &mut Tag) -> Result<(), E>,
     ) -> Result<(), E> {
         self.0.iter_mut().try_for_each(|version| match &mut version.before {
-            Before::Nothing | Before::Restored(_) | Before::Rest(_) => Ok(()),
+            Before::Nothing | Before::Restored(_) => Ok(()),
             Before::Head(old) => visit(old.id(), &mut old.tag),
             Before::Object(entry) => visit(entry.head(), &mut entry.tag),
         })

@@ -247,7 +247,7 @@ pub(crate) fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
     path.strip_prefix(folder).filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// The path of an entry, which a redaction removes.
+/// The path of an entry. A note of what was forgotten has none.
 pub(super) fn path_of(entry: &Version) -> Result<MemoryPath, FileError> {
     if entry.path.as_str().is_empty() {
         return Err(FileError::VersionGone(entry.number));

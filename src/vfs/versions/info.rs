@@ -3,9 +3,8 @@
 use std::fmt;
 use std::time::SystemTime;
 
-use inmost_format::record::history::{Before, Version};
+use inmost_format::record::history::{Before, Channel, Operation, Version};
 
-use super::kinds::{VersionChannel, VersionKind, VersionText};
 use crate::session::{HistorySettings, milliseconds, time_of};
 use crate::vfs::file_text::FileText;
 
@@ -49,16 +48,14 @@ pub struct VersionInfo {
     pub file: Option<u64>,
     /// The number of the file's previous version; `None` for the first.
     pub previous: Option<u64>,
-    /// The path after the change; for a deletion, the path before it. `None` if it was redacted.
+    /// The path after the change; for a deletion, the path before it. `None` for a note of what was forgotten.
     pub path: Option<FileText>,
-    /// The path before a rename.
+    /// The path before a rename; `None` if everything before it was forgotten.
     pub old_path: Option<FileText>,
-    /// Bytes of the file after the change; 0 for a folder and after a redaction.
+    /// Bytes of the file after the change; 0 for a folder.
     pub bytes: u64,
-    /// Lines of the file after the change; 0 for a folder and after a redaction.
+    /// Lines of the file after the change; 0 for a folder.
     pub lines: u64,
-    /// When it was redacted.
-    pub redacted: Option<SystemTime>,
     /// Whether its text can still be read.
     #[cfg_attr(feature = "serde", serde(default))]
     pub text: VersionText,
@@ -82,7 +79,6 @@ impl VersionInfo {
             old_path: text(version.old_path.as_str()),
             bytes: version.bytes,
             lines: version.lines,
-            redacted: number(version.redacted).map(time_of),
             text: VersionText::of(version),
             restored: match version.before {
                 Before::Restored(by) => Some(by),
@@ -232,5 +228,204 @@ impl UndoStep {
     #[must_use]
     pub fn new(newest: VersionInfo, to: Option<u64>, path: Option<FileText>) -> Self {
         Self { newest, to, path, as_of: None, stays: false }
+    }
+}
+
+/// What a change did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+pub enum VersionKind {
+    /// Made a file.
+    Created,
+    /// Changed the text of a file.
+    Modified,
+    /// Moved a file or folder.
+    Renamed,
+    /// Deleted a file or folder.
+    Deleted,
+    /// Brought back an earlier text, or a deleted file or folder.
+    Restored,
+    /// Deleted a file that was neither read nor changed for a long time.
+    Expired,
+    /// Wrote a file together with others.
+    Imported,
+    /// Forgot earlier versions. The entry says neither which nor of what.
+    Forgotten,
+}
+
+/// Whether the text of a version can still be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+pub enum VersionText {
+    /// No text: the change deleted the file, or is of a folder.
+    None,
+    /// It is kept, or is the present text of the file.
+    Kept,
+    /// It was forgotten, dropped for lack of room, or lost to damage.
+    Gone,
+    /// It was not looked for, is too far from the end of the history to be looked for in a list, or damage hides where it is.
+    /// [`History::text`](crate::History::text) tells.
+    #[default]
+    Unknown,
+}
+
+/// The part of the program that made a change. The store sets it, so that a caller cannot claim another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+pub enum VersionChannel {
+    /// The memory tool: a model.
+    Tool,
+    /// The file interface of the library.
+    Files,
+    /// The command-line program.
+    Program,
+    /// An import.
+    Import,
+    /// The expiry of unused files.
+    Expiry,
+}
+
+impl VersionKind {
+    /// Every kind.
+    pub const ALL: [Self; 8] = [
+        Self::Created,
+        Self::Modified,
+        Self::Renamed,
+        Self::Deleted,
+        Self::Restored,
+        Self::Expired,
+        Self::Imported,
+        Self::Forgotten,
+    ];
+
+    /// The kind with this [name](Self::name).
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// The name, as in `created`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Modified => "modified",
+            Self::Renamed => "renamed",
+            Self::Deleted => "deleted",
+            Self::Restored => "restored",
+            Self::Expired => "expired",
+            Self::Imported => "imported",
+            Self::Forgotten => "forgotten",
+        }
+    }
+
+    pub(super) fn of(operation: Operation) -> Self {
+        match operation {
+            Operation::Created => Self::Created,
+            Operation::Modified => Self::Modified,
+            Operation::Renamed => Self::Renamed,
+            Operation::Deleted => Self::Deleted,
+            Operation::Restored => Self::Restored,
+            Operation::Expired => Self::Expired,
+            Operation::Imported => Self::Imported,
+            Operation::Forgotten => Self::Forgotten,
+        }
+    }
+}
+
+impl VersionChannel {
+    /// Every channel.
+    pub const ALL: [Self; 5] = [Self::Tool, Self::Files, Self::Program, Self::Import, Self::Expiry];
+
+    /// The channel with this [name](Self::name).
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|channel| channel.name() == name)
+    }
+
+    /// The name, as in `tool`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Files => "files",
+            Self::Program => "program",
+            Self::Import => "import",
+            Self::Expiry => "expiry",
+        }
+    }
+
+    pub(super) fn of(channel: Channel) -> Self {
+        match channel {
+            Channel::Tool => Self::Tool,
+            Channel::Files => Self::Files,
+            Channel::Program => Self::Program,
+            Channel::Import => Self::Import,
+            Channel::Expiry => Self::Expiry,
+        }
+    }
+}
+
+impl VersionText {
+    /// The name, as in `kept`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Kept => "kept",
+            Self::Gone => "gone",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// What an entry tells by itself.
+    pub(super) fn of(version: &Version) -> Self {
+        match version.operation {
+            _ if version.file == 0 => Self::None,
+            Operation::Deleted | Operation::Expired => Self::None,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use inmost_storage::every_variant;
+
+    use super::*;
+
+    #[test]
+    fn every_kind_and_every_channel_is_found_by_its_name() {
+        let kinds = every_variant!(VersionKind {
+            VersionKind::Created => [VersionKind::Created, "created"];
+            VersionKind::Modified => [VersionKind::Modified, "modified"];
+            VersionKind::Renamed => [VersionKind::Renamed, "renamed"];
+            VersionKind::Deleted => [VersionKind::Deleted, "deleted"];
+            VersionKind::Restored => [VersionKind::Restored, "restored"];
+            VersionKind::Expired => [VersionKind::Expired, "expired"];
+            VersionKind::Imported => [VersionKind::Imported, "imported"];
+            VersionKind::Forgotten => [VersionKind::Forgotten, "forgotten"];
+        });
+        for (kind, name) in kinds {
+            assert_eq!((kind.name(), VersionKind::from_name(name)), (name, Some(kind)));
+        }
+        let channels = every_variant!(VersionChannel {
+            VersionChannel::Tool => [VersionChannel::Tool, "tool"];
+            VersionChannel::Files => [VersionChannel::Files, "files"];
+            VersionChannel::Program => [VersionChannel::Program, "program"];
+            VersionChannel::Import => [VersionChannel::Import, "import"];
+            VersionChannel::Expiry => [VersionChannel::Expiry, "expiry"];
+        });
+        for (channel, name) in channels {
+            assert_eq!((channel.name(), VersionChannel::from_name(name)), (name, Some(channel)));
+        }
+        assert_eq!(VersionKind::from_name("invented"), None);
+        assert_eq!(VersionChannel::from_name("Tool"), None);
     }
 }

@@ -1,19 +1,23 @@
-//! Finds the text of a version: in the history, inside a deleted folder, or in the tree.
+//! Finds files and their texts: the text of a version, wherever it is by now, and the place of a file.
+//!
+//! A text is in the history, inside a deleted folder, or in the tree.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use inmost_format::record::history::{Before, OldHead, Operation, Version};
-use inmost_format::record::node::Entry;
-use inmost_format::record::{NodeSource, load_file, read_text};
-use inmost_format::secret::Wiped;
+use inmost_format::record::node::{Child, Entries, Entry, FileInfo, Root, What};
+use inmost_format::record::{NodeSource, ObjectId, Tag, load_file, load_folder, read_text};
+use inmost_format::secret::{self, Wiped};
 
-use super::files::{current, find, in_tree, inside};
-use super::past::{Found, Past, below, is_damage, moved};
+use super::entries::{Found, Past, below, is_damage, moved};
 use crate::session::history::expired_before;
-use crate::session::{Open, ReadAhead, Scope};
+use crate::session::{Open, ReadAhead, Scope, Txn};
 use crate::vfs::error::FileError;
 use crate::vfs::file::FileView;
 use crate::vfs::file_text::FileText;
+use crate::vfs::folder::{ResolvedPath, Target};
+use crate::vfs::path::MemoryPath;
 
 /// Where the text of a version is.
 pub(super) enum Place {
@@ -44,18 +48,8 @@ pub(crate) fn text(open: &Open, number: u64) -> Result<FileText, FileError> {
     let from = expired_before(open, open.root()).unwrap_or_default();
     let source = ReadAhead::new(open, Scope::ALL);
     let past = Past::open(&source, open.root(), from)?.ok_or(FileError::NoSuchVersion(number))?;
-    check_shown(past.entry(number)?.as_ref())?;
     let located = locate(&past, number)?;
     Ok(read(&past, number, &located.place)?.into())
-}
-
-/// Checks that a version was not redacted. Its text may be there: another version has the same, or damage kept it from being
-/// found.
-pub(super) fn check_shown(entry: Option<&Version>) -> Result<(), FileError> {
-    match entry.filter(|entry| entry.redacted > 0) {
-        Some(entry) => Err(FileError::VersionGone(entry.number)),
-        None => Ok(()),
-    }
 }
 
 /// Reads the text at a place.
@@ -121,6 +115,7 @@ pub(super) fn locate<S: NodeSource>(past: &Past<'_, S>, number: u64) -> Result<L
 }
 
 fn folder_error(entry: &Version, number: u64) -> FileError {
+    // A note of what was forgotten.
     if entry.path.as_str().is_empty() {
         return FileError::VersionGone(number);
     }
@@ -134,7 +129,6 @@ pub(super) struct Walk {
     pub(super) file: Option<u64>,
     /// The newest version with the same text.
     pub(super) version: u64,
-    /// The path; empty if it was redacted.
     path: Option<Wiped<String>>,
     /// The change that brings back the deleted folder in which the file is. Until then its path belongs to others.
     away_until: u64,
@@ -194,15 +188,13 @@ impl Walk {
 
     /// Whether the text is in the tree, at the path that the file has now.
     pub(super) fn is_current<S: NodeSource>(&self, past: &Past<'_, S>) -> Result<bool, FileError> {
-        let Some(path) = self.path.as_ref().filter(|path| !path.is_empty()) else {
-            return Ok(false);
-        };
+        let Some(path) = &self.path else { return Ok(false) };
         Ok(current(past, path)?.is_some_and(|(_, info)| info.version == self.version))
     }
 
     /// Whether entries on the way are lost, or the path is not known, so that the text may be elsewhere.
     pub(super) fn is_uncertain(&self) -> bool {
-        self.lost.is_some() || self.path.as_ref().is_none_or(|path| path.is_empty())
+        self.lost.is_some() || self.path.is_none()
     }
 
     /// The error for a text that is not found.
@@ -229,7 +221,7 @@ impl Walk {
         if self.path.is_none() || !self.is_uncertain() {
             return Err(self.gone(past));
         }
-        // The path was redacted, or an entry that is lost may have changed it.
+        // An entry that is lost may have changed the path.
         match in_tree(past, self.file.unwrap_or_default())? {
             Some((path, info)) if info.version == self.version => Ok(path),
             _ => Err(self.gone(past)),
@@ -264,16 +256,19 @@ impl Walk {
                 self.version = entry.number;
                 Ok(None)
             }
-            // Only a rename leaves the text as it is. A text that came back to another path is another one.
-            Before::Nothing if entry.operation == Operation::Renamed && is_next => {
+            // Only a rename leaves the text as it is. A text that came back to another path is another one. Without its old path, the
+            // version before the rename is forgotten.
+            Before::Nothing
+                if entry.operation == Operation::Renamed
+                    && is_next
+                    && !entry.old_path.as_str().is_empty() =>
+            {
                 self.version = entry.number;
                 self.same_text.push(entry.number);
                 self.path = Some(Wiped::new(entry.path.as_str().to_owned()));
                 Ok(None)
             }
-            Before::Rest(_) | Before::Nothing if is_next => {
-                Err(FileError::VersionGone(self.number))
-            }
+            Before::Nothing if is_next => Err(FileError::VersionGone(self.number)),
             // The change that ended the text cannot be read, or is gone.
             _ => Err(self.gone(past)),
         }
@@ -297,34 +292,168 @@ impl Walk {
                 }
                 Ok(None)
             }
-            Operation::Deleted => match (below(path, entry.path.as_str()), &entry.before) {
-                (Some(_), Before::Object(_))
-                    if past.is_expired(entry) && !entry.path.as_str().is_empty() =>
-                {
-                    Err(self.gone(past))
+            Operation::Deleted => {
+                let Some(below) = below(path, entry.path.as_str()) else { return Ok(None) };
+                match &entry.before {
+                    Before::Object(folder) if !past.is_expired(entry) => {
+                        let below = Wiped::new(below.to_owned());
+                        Ok(Some((Place::Inside(Entry::clone(folder), below), entry.number)))
+                    }
+                    Before::Restored(by) => {
+                        self.away_until = *by;
+                        Ok(None)
+                    }
+                    Before::Object(_) | Before::Nothing => Err(self.gone(past)),
+                    Before::Head(_) => Ok(None),
                 }
-                // The path was redacted.
-                (_, Before::Object(folder)) if path.is_empty() => {
-                    let object = (folder.id, folder.tag);
-                    let found = find(past.source, object, self.file.unwrap_or_default())?;
-                    let place =
-                        |(below, _)| (Place::Inside(Entry::clone(folder), below), entry.number);
-                    Ok(found.map(place))
-                }
-                (Some(below), Before::Object(folder)) if !entry.path.as_str().is_empty() => {
-                    let below = Wiped::new(below.to_owned());
-                    Ok(Some((Place::Inside(Entry::clone(folder), below), entry.number)))
-                }
-                (Some(_), Before::Restored(by)) if !entry.path.as_str().is_empty() => {
-                    self.away_until = *by;
-                    Ok(None)
-                }
-                (Some(_), Before::Nothing) if !entry.path.as_str().is_empty() => {
-                    Err(self.gone(past))
-                }
-                _ => Ok(None),
-            },
+            }
             _ => Ok(None),
         }
     }
 }
+
+/// Where a file is now.
+pub(super) struct Now {
+    pub(super) newest: Version,
+    pub(super) path: Option<MemoryPath>,
+    /// Whether it is in a folder that was deleted.
+    pub(super) is_inside: bool,
+}
+
+/// Where the file of an entry is now.
+///
+/// Entries whose time is over count here. After a clock has gone back and forth, one of them may be the newest of a file that
+/// is in the tree, and the file would look deleted. A restore to another path would then give its number to a second file.
+/// Entries are removed from the oldest on, so the newest of a file is there as long as any of them. If entries after the newest
+/// that can be read are lost, the tree says where the file is and which change was its last.
+pub(super) fn now_of(txn: &Txn<'_>, file: u64, from: u64) -> Result<Now, FileError> {
+    let root = txn.root()?;
+    let past = &Past::open(txn, &root, 0)?.ok_or(FileError::NoSuchVersion(from))?;
+    let (mut newest, is_uncertain) =
+        past.newest_of(file, from)?.ok_or(FileError::NoSuchVersion(from))?;
+    if is_uncertain {
+        let Some((path, info)) = in_tree(past, file)? else {
+            return Ok(Now { newest, path: None, is_inside: true });
+        };
+        newest.number = info.version;
+        return Ok(Now { newest, path: Some(MemoryPath::parse(&path)?), is_inside: false });
+    }
+    if matches!(newest.operation, Operation::Deleted | Operation::Expired) {
+        return Ok(Now { newest, path: None, is_inside: false });
+    }
+    let (path, is_inside) = match locate(past, newest.number) {
+        Ok(located) => match located.place {
+            Place::Current(path) => (Some(MemoryPath::parse(&path)?), false),
+            Place::Inside(..) => (None, true),
+            Place::Head(_) | Place::Object(_) => (None, false),
+        },
+        Err(FileError::VersionGone(_) | FileError::NoSuchVersion(_)) => (None, true),
+        Err(error) => return Err(error),
+    };
+    Ok(Now { newest, path, is_inside })
+}
+
+/// The file at a path of the tree.
+fn current<S: NodeSource>(
+    past: &Past<'_, S>,
+    path: &str,
+) -> Result<Option<(Entry, FileInfo)>, FileError> {
+    let Ok(path) = MemoryPath::parse(path) else { return Ok(None) };
+    file_at(past.source, past.root, &path)
+}
+
+/// The file at a path inside a folder that an entry holds.
+pub(super) fn inside<S: NodeSource>(
+    past: &Past<'_, S>,
+    folder: &Entry,
+    below: &str,
+) -> Result<Option<(Entry, FileInfo)>, FileError> {
+    let Some((root, path)) = inside_path(past.root, folder, below) else { return Ok(None) };
+    file_at(past.source, &root, &path)
+}
+
+/// A root whose tree is the folder of an entry, and a path in it.
+pub(super) fn inside_path(root: &Root, folder: &Entry, below: &str) -> Option<(Root, MemoryPath)> {
+    let mut path = Wiped::new(String::with_capacity(ROOT.len() + below.len()));
+    path.push_str(ROOT);
+    path.push_str(below);
+    let tree = Child { id: folder.id, tag: folder.tag };
+    Some((Root { tree, ..root.clone() }, MemoryPath::parse(&path).ok()?))
+}
+
+fn file_at<S: NodeSource>(
+    source: &S,
+    root: &Root,
+    path: &MemoryPath,
+) -> Result<Option<(Entry, FileInfo)>, FileError> {
+    match ResolvedPath::new(source, root, path)?.target {
+        Target::Entry(entry) => match entry.what {
+            What::File(info) => Ok(Some((entry, info))),
+            What::Folder => Ok(None),
+        },
+        Target::Root(_) | Target::Missing { .. } => Ok(None),
+    }
+}
+
+/// A file of the tree, found by its number. Reads all folders.
+pub(super) fn in_tree<S: NodeSource>(
+    past: &Past<'_, S>,
+    number: u64,
+) -> Result<Option<(Wiped<String>, FileInfo)>, FileError> {
+    let tree = (past.root.tree.id, past.root.tree.tag);
+    let found = find(past.source, tree, number)?;
+    Ok(found.map(|(below, info)| (path_in_tree(&below), info)))
+}
+
+/// The path in the memory of `below`, a path relative to the root folder that begins with `/`.
+pub(super) fn path_in_tree(below: &str) -> Wiped<String> {
+    secret::format(format_args!("{ROOT}{below}"))
+}
+
+/// A file below a folder, found by its number: its path, with the first `/`, and what the folder says of it. Reads the whole
+/// folder.
+fn find<S: NodeSource>(
+    source: &S,
+    folder: (ObjectId, Tag),
+    number: u64,
+) -> Result<Option<(Wiped<String>, FileInfo)>, FileError> {
+    let mut found = None;
+    visit_files(source, folder, &mut |path, info| {
+        if info.number == number {
+            found = Some((path, info));
+            return false;
+        }
+        true
+    })?;
+    Ok(found)
+}
+
+/// Visits the files below a folder with their paths, which begin with `/`, until the visitor returns `false`.
+pub(super) fn visit_files<S: NodeSource>(
+    source: &S,
+    folder: (ObjectId, Tag),
+    visitor: &mut dyn FnMut(Wiped<String>, FileInfo) -> bool,
+) -> Result<(), FileError> {
+    let mut reached = HashSet::new();
+    let mut folders = vec![(folder, Wiped::new(String::new()))];
+    let mut goes_on = true;
+    while let Some(((object, tag), path)) = folders.pop().filter(|_| goes_on) {
+        if !reached.insert(object) {
+            continue;
+        }
+        let head = load_folder(source, object, &tag)?;
+        head.body.visit::<FileError>(source, object, 0, &mut |_, leaf: &Entries| {
+            for entry in &leaf.0 {
+                let below = secret::format(format_args!("{}/{}", &*path, entry.name.as_str()));
+                match entry.what {
+                    What::File(info) => goes_on = goes_on && visitor(below, info),
+                    What::Folder => folders.push(((entry.id, entry.tag), below)),
+                }
+            }
+            Ok(goes_on)
+        })?;
+    }
+    Ok(())
+}
+
+const ROOT: &str = "/memories";

@@ -147,8 +147,13 @@ impl Log {
             || self.channel.is_some()
             || self.since.is_some()
             || self.until.is_some();
-        let what =
-            if has_filter { "No change that matches is kept." } else { "No change is kept yet." };
+        let what = match status.entries {
+            _ if has_filter => "No change that matches is kept.",
+            0 => "No change is kept yet.",
+            _ => {
+                "No change is kept any longer: the time of all is over, and the next changes remove them."
+            }
+        };
         format!("{what}\n")
     }
 

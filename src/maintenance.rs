@@ -15,7 +15,6 @@ mod rewrite;
 mod rotate;
 mod salvage;
 mod set_aside;
-mod shared_rewrite;
 
 pub use backup::VerifiedCopy;
 #[cfg(test)]

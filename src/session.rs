@@ -30,7 +30,6 @@ pub(crate) use clock::shift_clock;
 pub(crate) use clock::{milliseconds, now, time_of};
 pub(crate) use commit::exclusive::Exclusive;
 pub use commit::handle::{Session, SessionStatus};
-pub(crate) use commit::series::Series;
 pub use error::StoreError;
 #[cfg(feature = "serde")]
 pub(crate) use error::wire::phrase;
@@ -41,7 +40,7 @@ pub(crate) use open::generation::{self, sealer};
 pub(crate) use open::read_ahead::{ReadAhead, Scope};
 pub(crate) use options::Quotas;
 pub use options::{SessionOptions, StorageEngine};
-pub(crate) use shared::{NewGeneration, is_taken, renew_lease};
+pub(crate) use shared::{NewGeneration, renew_lease};
 pub(crate) use transaction::Txn;
 pub(crate) use transaction::overlay::VERSIONS_OF_GROUP;
 pub(crate) use upkeep::{history, ledger, reap};

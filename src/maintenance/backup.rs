@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use inmost_engines::local::LocalStorage;
 use inmost_format::record::node::Root;
-use inmost_storage::{EngineKind, HeaderCopy, Storage};
+use inmost_storage::{HeaderCopy, Storage};
 
 use super::copy::strict;
 use super::rewrite::{Versions, write_generation};
 use crate::session::generation::{FIRST_GENERATION, NextGeneration, write_headers};
-use crate::session::{ReadAhead, Session, StoreError, occupied};
+use crate::session::{ReadAhead, Session, StorageEngine, StoreError, occupied};
 
 impl Session {
     /// Writes a consistent copy of the store to a new folder. The copy opens with the same credentials, holds the same
@@ -130,12 +130,8 @@ impl Session {
             let storage = LocalStorage::create(path).map_err(occupied)?;
             let (next, root) = self.read_everything(|open| {
                 let keys = open.keys().ok_or(StoreError::InMemory)?;
-                // A shared store is copied to a store in a folder, with the default engine.
-                let engine = if open.storage().shared().is_some() {
-                    EngineKind::Sled
-                } else {
-                    keys.header().engine()
-                };
+                // What is in a database is copied to a folder, with the default engine.
+                let engine = StorageEngine::of(keys.header().engine()).unwrap_or_default().kind();
                 let next = NextGeneration::generation(keys, FIRST_GENERATION, engine)?;
                 let (from, root) = (ReadAhead::once(open), versions.root(open.root()));
                 let written =

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use inmost_engines::postgres::{PostgresStorage, VaultId};
-use inmost_format::record::node::Root;
+use inmost_format::record::node::{Root, Trail};
+use inmost_storage::limits::TRAIL_REACH;
 use inmost_storage::{EngineKind, SharedBatch, Storage};
 
 use super::copy::strict;
@@ -30,9 +31,10 @@ impl Session {
                 let keys = open.keys().ok_or(StoreError::InMemory)?;
                 let next =
                     NextGeneration::generation(keys, FIRST_GENERATION, EngineKind::Postgres)?;
-                // The copy is a commit of its own: the marks of the latest states of the store hold for the vault.
-                let commit = open.root().commit.saturating_add(1);
-                let root = Root { commit, trail: open.next_trail(), ..open.root().clone() };
+                // The copy is a commit of its own. No trail leads to it from the states of this store, so its number is beyond what a
+                // trail has to prove: their marks hold for the vault.
+                let commit = open.root().commit.saturating_add(TRAIL_REACH).saturating_add(1);
+                let root = Root { commit, trail: Trail::default(), ..open.root().clone() };
                 let (from, root) = (ReadAhead::once(open), Versions::Keep.root(&root));
                 let written =
                     write_generation(&from, &root, &*storage, &next, &mut strict, &mut *progress)?;

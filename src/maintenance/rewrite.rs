@@ -18,7 +18,8 @@ use super::copy::{Copy, CopyTree, ReadBack, strict};
 use crate::session::generation::{NextGeneration, NextKeys};
 use crate::session::leftovers;
 use crate::session::{
-    Exclusive, Open, ReadAhead, Session, StorageEngine, StoreError, now, open, renew_lease,
+    Exclusive, NewGeneration, Open, ReadAhead, Session, StorageEngine, StoreError, now, open,
+    renew_lease,
 };
 
 impl Session {
@@ -158,8 +159,15 @@ impl Exclusive<'_> {
         progress: &mut dyn FnMut(u64),
         mut next: impl FnMut(&Unlocked, u64) -> Result<NextGeneration, StoreError>,
     ) -> Result<(), StoreError> {
-        if self.session().is_shared() {
-            return self.replace_shared_generation(versions, progress, next);
+        // Other hosts follow a switch with their next call; after a rotation they are locked.
+        let is_switched = self.switch_between_hosts(&mut |open, number| {
+            let next = next(open.keys().ok_or(StoreError::InMemory)?, number)?;
+            let Written { engine, root, root_value } =
+                write_and_announce(open, &next, versions, &mut *progress)?;
+            Ok(NewGeneration { engine, next, root, root_value })
+        })?;
+        if is_switched {
+            return Ok(());
         }
         let written = self.session().read_once(|open| {
             let Some(keys) = open.keys() else { return Ok(None) };

@@ -15,35 +15,20 @@ pub(crate) mod series;
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Instant;
 
-use self::handle::{Session, Shared};
-use self::queue::{Progress, Queue};
+use self::handle::{Inner, Session};
+use self::queue::{Progress, Queue, Refusal};
 use crate::session::error::StoreError;
-use crate::session::open::state::State;
-use crate::session::shared::Refusal;
-use crate::session::sync::{lock, read, write};
-use crate::session::transaction::Txn;
+use crate::session::open::state::halt;
+use crate::session::shared::{self, Applied, Stored};
+use crate::session::sync::{lock, read};
 use crate::session::transaction::overlay::Overlay;
-use crate::session::upkeep::ledger;
-use crate::session::upkeep::reap;
-use crate::session::upkeep::trim;
-use inmost_storage::StorageError;
+use crate::session::upkeep::{self, trim};
+use inmost_format::record::ObjectId;
 
 impl Session {
-    /// Runs a call on the state after a group, without changing anything.
-    pub(super) fn run<T, E: From<StoreError>>(
-        &self,
-        group: &Overlay,
-        work: &mut impl FnMut(&mut Txn<'_>) -> Result<T, E>,
-    ) -> Result<(T, Overlay), E> {
-        let state = read(&self.shared.state);
-        let mut txn = Txn::new(state.open()?, group, &self.author);
-        let value = work(&mut txn)?;
-        Ok((value, txn.into_overlay()))
-    }
-
     /// Waits until the group of this number is durable or refused. Commits it if no other thread leads or will lead.
-    pub(super) fn wait(&self, number: u64) -> Result<(), StoreError> {
-        let Shared { progress, commit_delay, finished, .. } = &*self.shared;
+    fn wait(&self, number: u64) -> Result<(), StoreError> {
+        let Inner { progress, commit_delay, finished, .. } = &*self.inner;
         let mut progress = lock(progress);
         loop {
             if progress.durable > number {
@@ -64,7 +49,7 @@ impl Session {
             let leader = Leader::of(self, progress);
             self.commit()?;
             drop(leader);
-            progress = lock(&self.shared.progress);
+            progress = lock(&self.inner.progress);
         }
     }
 
@@ -76,17 +61,17 @@ impl Session {
         number: u64,
     ) -> MutexGuard<'a, Progress> {
         progress.gathering = true;
-        let limit = self.shared.commit_delay.limit();
+        let limit = self.inner.commit_delay.limit();
         let alone = |progress: &mut Progress| !progress.leading && progress.durable <= number;
-        let waited = self.shared.finished.wait_timeout_while(progress, limit, alone);
+        let waited = self.inner.finished.wait_timeout_while(progress, limit, alone);
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
     /// Waits until no other thread leads, and leads.
-    pub(super) fn lead(&self) -> Leader<'_> {
-        let mut progress = lock(&self.shared.progress);
+    fn lead(&self) -> Leader<'_> {
+        let mut progress = lock(&self.inner.progress);
         while progress.leading {
-            progress = self.shared.finished.wait(progress).unwrap_or_else(PoisonError::into_inner);
+            progress = self.inner.finished.wait(progress).unwrap_or_else(PoisonError::into_inner);
         }
         Leader::of(self, progress)
     }
@@ -94,13 +79,13 @@ impl Session {
     /// Makes the next group wait for this many calls.
     #[cfg(test)]
     pub(crate) fn expect_calls(&self, calls: usize) {
-        self.shared.commit_delay.expect(calls);
+        self.inner.commit_delay.expect(calls);
     }
 
     /// The calls that have joined the open group.
     #[cfg(test)]
     pub(crate) fn joined_calls(&self) -> usize {
-        self.shared.commit_delay.joined()
+        self.inner.commit_delay.joined()
     }
 
     /// Commits the group that has formed. Only the leader may call this.
@@ -109,111 +94,136 @@ impl Session {
     }
 
     /// Closes the group that has formed, seals it and applies it. `None` if it needs no sync. Only the leader may call this.
-    pub(super) fn close(&self) -> Result<Option<Closed>, StoreError> {
-        let mut queue = lock(&self.shared.queue);
-        let start = Instant::now();
-        let calls = self.shared.commit_delay.close();
-        if self.is_shared() {
-            // After a panic of the last leader its group is gone, and its calls must not take the next one for theirs.
-            read(&self.shared.state).open()?;
-            self.commit_group(&mut queue, calls);
-            self.shared.commit_delay.record(calls, start.elapsed());
-            return Ok(None);
-        }
-        let applied = self.apply(&mut queue);
-        let number = queue.number;
-        drop(queue);
-        if matches!(applied, Err(StoreError::DiskFull)) {
-            self.refuse(number, calls);
-            return Ok(None);
-        }
-        applied?;
-        Ok(Some(Closed { number, calls, start }))
+    fn close(&self) -> Result<Option<Closed>, StoreError> {
+        let mut queue = lock(&self.inner.queue);
+        // After a panic of the last leader its group is gone, and its calls must not take the next one for theirs.
+        read(&self.inner.state).open()?;
+        self.close_group(&mut queue)
     }
 
-    /// Syncs a closed group, for which other threads wait until the leadership ends. Only the leader may call this.
-    pub(super) fn make_durable(&self, closed: &Closed) -> Result<(), StoreError> {
+    /// Seals and applies the group in the queue. Its calls learn of it if it was overtaken or refused; then nothing has changed, and
+    /// the session goes on. After another failure it halts.
+    fn close_group(&self, queue: &mut Queue) -> Result<Option<Closed>, StoreError> {
+        let start = Instant::now();
+        let calls = self.inner.commit_delay.close();
+        let group = std::mem::take(&mut queue.group);
+        let last = queue.number;
+        queue.number = last.saturating_add(1);
+        let closed = Closed { number: queue.number, calls, start };
+        if group.is_empty() {
+            self.finish(&closed);
+            return Ok(None);
+        }
+        let refusal = match self.store(group, queue.base, queue.staged) {
+            Ok(Stored::Done { is_synced: false, .. }) => return Ok(Some(closed)),
+            Ok(Stored::Done { is_synced: true, .. }) => None,
+            Ok(Stored::Overtaken) => Some(Refusal::Overtaken),
+            Err(error) if shared::outlives(&self.inner.state, &error) => Some(Refusal::of(error)),
+            Err(error) => return Err(self.halt(error)),
+        };
+        if let (Some(refusal), true) = (refusal, calls > 0) {
+            lock(&self.inner.progress).refused.insert(last, (refusal, calls));
+        }
+        self.finish(&closed);
+        Ok(None)
+    }
+
+    /// Syncs a closed group, for which other threads wait. Only the leader may call this.
+    fn make_durable(&self, closed: &Closed) -> Result<(), StoreError> {
         self.sync()?;
-        self.shared.commit_delay.record(closed.calls, closed.start.elapsed());
-        // The end of the leadership wakes the callers, which comes next.
-        lock(&self.shared.progress).durable = closed.number;
+        self.finish(closed);
         Ok(())
     }
 
-    /// Fails the calls of the group before this number, because the disk has no room for it. Nothing has changed, so the
-    /// session goes on.
-    pub(super) fn refuse(&self, number: u64, calls: usize) {
-        if calls > 0 {
-            lock(&self.shared.progress)
-                .refused
-                .insert(number.saturating_sub(1), (Refusal::DiskFull, calls));
+    /// Notes that the calls of a closed group know their outcome. They wake up when the leadership ends.
+    fn finish(&self, closed: &Closed) {
+        self.inner.commit_delay.record(closed.calls, closed.start.elapsed());
+        lock(&self.inner.progress).durable = closed.number;
+    }
+
+    /// Stores changes that were made on this version of the state, with what is due besides.
+    ///
+    /// If the disk has no room for them, it is tried again: without the readings that wait, so that they keep no change out, and then
+    /// with discarded records removed and the oldest texts of the history dropped in the same batch.
+    ///
+    /// # Errors
+    /// [`StoreError::DiskFull`] if there is no room even so; then nothing has changed. Those of [`shared::apply`].
+    fn store(
+        &self,
+        mut group: Overlay,
+        version: u64,
+        staged: Option<ObjectId>,
+    ) -> Result<Stored, StoreError> {
+        let state = &self.inner.state;
+        let has_header = group.header.is_some();
+        let mut without_readings = None;
+        let recorded = shared::on_version(state, version, |open| {
+            without_readings = (!open.waiting.is_empty()).then(|| group.clone());
+            upkeep::add_due(open, &mut group, staged)
+        })?;
+        let Some(recorded) = recorded else { return Ok(Stored::Overtaken) };
+        let mut refused = match self.seal_and_apply(group, version)? {
+            Applied::Full(group) => group,
+            Applied::Stored(stored) => {
+                if let (Stored::Done { .. }, Ok(open)) = (stored, read(state).open()) {
+                    open.waiting.remove(&recorded);
+                }
+                return Ok(stored);
+            }
+        };
+        if let Some(group) = without_readings {
+            refused = match self.seal_and_apply(group, version)? {
+                Applied::Full(group) => group,
+                Applied::Stored(stored) => return Ok(stored),
+            };
         }
-        self.publish(number);
-    }
-
-    /// Closes, seals and applies the group. If the disk has no room for it, it is tried again: without the readings that wait, so
-    /// that they keep no change out, and then with discarded records removed and the oldest texts of the history dropped in the
-    /// same batch. If there is no room even so, nothing has changed. Any other error halts the session.
-    pub(super) fn apply(&self, queue: &mut Queue) -> Result<(), StoreError> {
-        let mut group = std::mem::take(&mut queue.group);
-        queue.number = queue.number.saturating_add(1);
-        let applied = (|| {
-            if group.is_empty() {
-                read(&self.shared.state).open()?;
-                return Ok(());
-            }
-            let (recorded, without_readings) = {
-                let state = read(&self.shared.state);
-                let open = state.open()?;
-                let without_readings = (!open.waiting.is_empty()).then(|| group.clone());
-                let recorded = ledger::record_into(open, &mut group)?;
-                reap::reap_into(open, &mut group, queue.staged)?;
-                trim::trim_into(open, &mut group)?;
-                (recorded, without_readings)
-            };
-            let Some(mut refused) = self.seal_and_apply(group)? else {
-                read(&self.shared.state).open()?.waiting.remove(&recorded);
-                return Ok(());
-            };
-            if let Some(group) = without_readings {
-                let Some(again) = self.seal_and_apply(group)? else { return Ok(()) };
-                refused = again;
-            }
-            let with_room = {
-                let state = read(&self.shared.state);
-                // The refused batch has changed nothing, so an error here does not halt the session. If it lasts, the
-                // next call meets it.
-                trim::make_room(state.open()?, refused, queue.staged).unwrap_or_default()
-            };
-            match with_room.map_or(Ok(None), |group| self.seal_and_apply(group).map(Some))? {
-                Some(None) => Ok(()),
-                None | Some(Some(_)) => Err(StoreError::DiskFull),
-            }
-        })();
-        applied.map_err(|error| match error {
-            StoreError::DiskFull => error,
-            error => self.halt(error),
-        })
-    }
-
-    /// Seals and applies a group. Returns it if the disk has no room for it: then nothing has changed. Readers go on while this
-    /// waits for room.
-    fn seal_and_apply(&self, group: Overlay) -> Result<Option<Overlay>, StoreError> {
-        let sealed = read(&self.shared.state).open()?.seal(group)?;
-        let prepared = read(&self.shared.state).open()?.engine().prepare(&sealed.batch.records);
-        match prepared {
-            Err(StorageError::Full) => Ok(Some(sealed.unsealed())),
-            prepared => {
-                prepared?;
-                write(&self.shared.state).open_mut()?.apply(sealed)
+        let with_room = {
+            let state = read(state);
+            // The refused batch has changed nothing, so an error here does not halt the session. If it lasts, the next
+            // call meets it.
+            trim::make_room(state.open()?, refused, staged).unwrap_or_default()
+        };
+        match with_room.map(|group| self.seal_and_apply(group, version)).transpose()? {
+            Some(Applied::Stored(stored)) => Ok(stored),
+            None | Some(Applied::Full(_)) => {
+                if has_header {
+                    // It may be written already. Only a new unlock can tell which header is in effect.
+                    halt(state);
+                }
+                Err(StoreError::DiskFull)
             }
         }
     }
 
-    /// Syncs the applied batch, without holding any lock that a reader needs.
-    pub(super) fn sync(&self) -> Result<(), StoreError> {
+    fn seal_and_apply(&self, group: Overlay, version: u64) -> Result<Applied, StoreError> {
+        let state = &self.inner.state;
+        match shared::on_version(state, version, |open| open.seal(group))? {
+            Some(sealed) => shared::apply(state, sealed, version),
+            None => Ok(Applied::Stored(Stored::Overtaken)),
+        }
+    }
+
+    /// Stores changes and makes them durable. Only the leader may call this.
+    fn store_durably(
+        &self,
+        group: Overlay,
+        version: u64,
+        staged: Option<ObjectId>,
+    ) -> Result<Stored, StoreError> {
+        let stored = self.store(group, version, staged).map_err(|error| {
+            let outlives = shared::outlives(&self.inner.state, &error);
+            if outlives { error } else { self.halt(error) }
+        })?;
+        if let Stored::Done { is_synced: false, .. } = stored {
+            self.sync()?;
+        }
+        Ok(stored)
+    }
+
+    /// Syncs what a local engine has applied, without holding any lock that a reader needs.
+    fn sync(&self) -> Result<(), StoreError> {
         let synced = {
-            let state = read(&self.shared.state);
+            let state = read(&self.inner.state);
             state.open().and_then(|open| {
                 open.engine().sync()?;
                 open.remember();
@@ -223,24 +233,15 @@ impl Session {
         synced.map_err(|error| self.halt(error))
     }
 
-    /// Wakes the threads that wait for a group before this number.
-    pub(super) fn publish(&self, number: u64) {
-        lock(&self.shared.progress).durable = number;
-        self.shared.finished.notify_all();
-    }
-
     /// Halts the session after a failed commit, for reads too. The leading caller gets the reason.
-    pub(super) fn halt(&self, error: StoreError) -> StoreError {
-        let mut state = write(&self.shared.state);
-        if matches!(*state, State::Open(_)) {
-            *state = State::Halted;
-        }
+    fn halt(&self, error: StoreError) -> StoreError {
+        halt(&self.inner.state);
         error
     }
 }
 
 /// Leadership of a commit; released on drop, also after a panic.
-pub(super) struct Leader<'a> {
+struct Leader<'a> {
     session: &'a Session,
     /// A destructor may make this call while its thread is already unwinding.
     was_panicking: bool,
@@ -248,7 +249,7 @@ pub(super) struct Leader<'a> {
 
 impl<'a> Leader<'a> {
     /// Takes the leadership, which must be free.
-    pub(crate) fn of(session: &'a Session, mut progress: MutexGuard<'_, Progress>) -> Self {
+    fn of(session: &'a Session, mut progress: MutexGuard<'_, Progress>) -> Self {
         progress.leading = true;
         progress.gathering = false;
         Self { session, was_panicking: std::thread::panicking() }
@@ -261,13 +262,13 @@ impl Drop for Leader<'_> {
             // A panic while leading is a bug. The group is lost, so its waiting callers must not see it as durable.
             self.session.halt(StoreError::Halted);
         }
-        lock(&self.session.shared.progress).leading = false;
-        self.session.shared.finished.notify_all();
+        lock(&self.session.inner.progress).leading = false;
+        self.session.inner.finished.notify_all();
     }
 }
 
-/// A group that is applied and not yet synced.
-pub(super) struct Closed {
+/// A group that takes no more calls.
+struct Closed {
     /// The number of the group after it.
     number: u64,
     calls: usize,

@@ -1,6 +1,7 @@
 //! An unlocked generation: engine, keys, cache and the committed root.
 
 pub(crate) mod generation;
+pub(crate) mod pulled;
 pub(crate) mod read_ahead;
 pub(crate) mod state;
 
@@ -8,22 +9,23 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use self::generation::{NextGeneration, NextKeys};
+use self::pulled::Pulled;
 use crate::session::anchor::{Anchor, AnchorStatus, Mark};
 use crate::session::cache::SessionCache;
 use crate::session::cache::signatures::Signatures;
 use crate::session::error::StoreError;
 use crate::session::options::{Quotas, SessionOptions};
-use crate::session::shared::Hosts;
 use crate::session::sync::lock;
 use inmost_format::crypto::cost::{AdmittedCost, KdfCost};
 use inmost_format::crypto::rng;
 use inmost_format::header::SlotKind;
 use inmost_format::header::{NextHeader, Unlocked};
-use inmost_format::record::node::Root;
+use inmost_format::record::node::{Root, Trail};
 use inmost_format::record::{
     Flaw, HeaderId, Kind, Node, NodeSource, RecordError, RecordId, Sealer, Tag, sealed,
 };
 use inmost_format::secret::Granted;
+use inmost_storage::limits::TRAIL_STEP;
 use inmost_storage::{Address, Engine, Storage};
 
 /// The state that exists only while a session is unlocked. Dropping it wipes keys and cache.
@@ -49,8 +51,10 @@ pub(crate) struct Open {
     pub(super) clock: OnceLock<bool>,
     /// Readings that are not recorded yet.
     pub(super) waiting: Waiting,
+    /// Grows with every new root, of this host or another. A group of changes is only good for the version it was made on.
+    version: u64,
     /// `None` if no other host can change the store.
-    pub(super) hosts: Option<Box<Hosts>>,
+    pub(super) pulled: Option<Box<Pulled>>,
 }
 
 impl Open {
@@ -78,7 +82,7 @@ impl Open {
         let cache = SessionCache::new(options.cache_bytes);
         cache.note_files(root.files);
         let signatures = Signatures::new(options.cache_bytes);
-        let hosts = engine.shared().map(|_| Box::new(Hosts::new(options.outcome_timeout)));
+        let pulled = engine.shared().map(|_| Box::new(Pulled::new(options.outcome_timeout)));
         let anchor = None;
         Ok(Self {
             engine,
@@ -95,7 +99,8 @@ impl Open {
             number: rng::array()?,
             clock: OnceLock::new(),
             waiting: Waiting::default(),
-            hosts,
+            version: 0,
+            pulled,
         })
     }
 
@@ -178,10 +183,20 @@ impl Open {
     }
 
     fn fetch(&self, id: RecordId, tag: &Tag) -> Result<(Node, usize), RecordError> {
-        match &self.hosts {
-            None => fetch(&*self.engine, &self.sealer, id, tag),
-            Some(hosts) => self.fetch_shared(hosts, id, tag),
+        let Some(pulled) = &self.pulled else {
+            return fetch(&*self.engine, &self.sealer, id, tag);
+        };
+        let address = self.sealer.address(id);
+        if let Some(value) = pulled.get(&address)
+            && let Ok(opened) = self.sealer.open_at(&address, id, value.to_vec(), tag)
+        {
+            return Ok(opened);
         }
+        let fetched = fetch(&*self.engine, &self.sealer, id, tag);
+        if matches!(fetched, Err(RecordError::Damaged { .. })) {
+            pulled.note_mismatch();
+        }
+        fetched
     }
 
     /// Sets the anchor that commits are recorded in.
@@ -265,9 +280,53 @@ impl Open {
         &self.sealer
     }
 
-    /// Whether other hosts may use the store at the same time.
-    pub(crate) fn is_shared(&self) -> bool {
-        self.hosts.is_some()
+    /// The version of the state: it changes with every root.
+    pub(crate) fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Makes a root that this host or another one has committed the state of this session.
+    pub(super) fn set_root(&mut self, root: Root, value: Vec<u8>) {
+        self.cache.note_files(root.files);
+        self.root = root;
+        self.root_value = value;
+        self.unbound = None;
+        self.version = self.version.saturating_add(1);
+    }
+
+    pub(super) fn root_address(&self) -> Address {
+        self.sealer.address(RecordId::ROOT)
+    }
+
+    /// The tag of the present root.
+    pub(super) fn root_tag(&self) -> Option<Tag> {
+        sealed::tag_of(&self.root_value)
+    }
+
+    /// The trail of the root after the present one. Only other hosts look at trails; without them it is empty.
+    pub(crate) fn next_trail(&self) -> Trail {
+        match (&self.pulled, self.root_tag()) {
+            (Some(_), Some(tag)) => self.root.trail.after(&tag, self.sealer.store()),
+            _ => Trail::default(),
+        }
+    }
+
+    /// The trail of this root, which follows the present one, if the server is to keep it: now and then, so that those that it keeps
+    /// overlap.
+    pub(super) fn kept_trail(&self, root: &Root) -> Option<Vec<u8>> {
+        self.pulled.as_ref()?;
+        let group = |commit: u64| commit / TRAIL_STEP;
+        (group(root.commit) != group(self.root.commit)).then(|| root.trail.to_bytes())
+    }
+
+    /// Whether each question to the engine is a round trip.
+    pub(crate) fn is_remote(&self) -> bool {
+        self.pulled.is_some()
+    }
+
+    /// Whether readings are recorded. Those of other hosts would be missing, so on a store that has any, none are.
+    pub(crate) fn records_readings(&self) -> bool {
+        self.root.reads_since > 0 && self.pulled.is_none()
     }
 
     pub(crate) fn storage(&self) -> &dyn Storage {
@@ -280,8 +339,8 @@ impl Open {
 
     /// Wipes keys and cache, closes the engine, then releases the store's lock.
     pub(super) fn close(self) -> Result<(), StoreError> {
-        let Self { engine, storage, sealer, keys, anchor, cache, signatures, hosts, .. } = self;
-        drop((sealer, keys, anchor, cache, signatures, hosts));
+        let Self { engine, storage, sealer, keys, anchor, cache, signatures, pulled, .. } = self;
+        drop((sealer, keys, anchor, cache, signatures, pulled));
         let closed = engine.close();
         drop(storage);
         Ok(closed?)

@@ -1,173 +1,103 @@
 //! A store that other hosts use at the same time.
 //!
 //! A session keeps the last root that it has seen, and everything it has read below it. Each reading call first asks the
-//! engine what has changed since ([`refresh`](Session::refresh)). A changing call runs on what is known and submits a batch that
+//! engine what has changed since ([`refresh`]). A changing call runs on what is known and submits a batch that
 //! expects this root: if another host was faster, the batch is refused, the session catches up and the call runs again, from
-//! the third time on while the root is locked (`calls.rs`, `transaction.rs`). What cannot be learned from a lost connection is
+//! the third time on while the root is locked (`locked.rs`). What cannot be learned from a lost connection is
 //! found out or reported, never guessed (`outcome.rs`).
+//!
+//! A local store goes the same way. Its engine has no other hosts, so nothing is ever new, and no batch is overtaken.
 //!
 //! Nodes are compared with the tags of their references. So a node of another state than the root's never counts: it is a
 //! reason to catch up. Only if the root is still the same afterwards, the node was damaged or tampered with.
 
-mod adopt;
-mod calls;
+mod catching_up;
+mod locked;
 mod outcome;
-mod runs;
-mod sealed_cache;
-mod store_group;
 mod switch;
-mod transaction;
-mod unlock;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::cell::Cell;
+use std::sync::RwLock;
 
-use self::adopt::Caught;
-use self::sealed_cache::SealedCache;
-use self::transaction::MOVING;
-use crate::session::commit::handle::Session;
+use crate::session::clock::now;
 use crate::session::error::StoreError;
+use crate::session::open::Open;
 use crate::session::open::state::State;
-use crate::session::open::{self, Open};
-use crate::session::sync::{read, write};
-use inmost_format::record::{Node, RecordError, RecordId, Tag};
-use inmost_storage::Address;
+use crate::session::sync::read;
+use inmost_format::record::Tag;
+use inmost_format::record::node::Writer;
 
-pub(crate) use self::calls::Pin;
-pub(crate) use self::store_group::Refusal;
-pub(crate) use self::switch::{NewGeneration, is_taken, renew_lease};
+pub(crate) use self::catching_up::{
+    At, CATCHES, Confirmed, MOVING, Seen, check_order, confirm, on_version, open_root, pull_all,
+    refresh,
+};
+pub(crate) use self::locked::{read_newest, read_snapshot, store_locked};
+pub(crate) use self::outcome::{Applied, Stored, apply};
+pub(crate) use self::switch::{NewGeneration, renew_lease, switch};
 
-/// What a session keeps because other hosts change the store too.
-pub(super) struct Hosts {
-    /// Grows with every new root, of this host or another. A group of changes is only good for the version it was made on.
-    pub(super) version: u64,
-    /// Commits of other hosts, or several at once, that the session has taken over.
-    adopted: u64,
-    /// Sealed records that came with a pull, as they were stored.
-    sealed: SealedCache,
-    /// Nodes that were not those that their references mean.
-    mismatches: AtomicU64,
-    /// How long to look for the server after a connection was lost.
-    outcome_timeout: Duration,
+/// Whether another host can be faster than a call of this session, so that the call has to run again.
+pub(crate) fn can_be_overtaken(state: &RwLock<State>) -> bool {
+    read(state).open().is_ok_and(|open| open.pulled.is_some())
 }
 
-impl Hosts {
-    pub(super) fn new(outcome_timeout: Duration) -> Self {
-        let sealed = SealedCache::default();
-        Self { version: 0, adopted: 0, sealed, mismatches: AtomicU64::new(0), outcome_timeout }
-    }
-
-    /// A record that came with a pull, as it was stored.
-    pub(super) fn pulled(&self, address: &Address) -> Option<Arc<[u8]>> {
-        self.sealed.get(address)
-    }
-
-    pub(super) fn outcome_timeout(&self) -> Duration {
-        self.outcome_timeout
-    }
+/// Whether a session can go on after a commit has failed with this error. On a full disk nothing has changed. What a server did is
+/// learned from the server. A local engine that failed otherwise tells nothing before it is opened again.
+pub(crate) fn outlives(state: &RwLock<State>, error: &StoreError) -> bool {
+    matches!(error, StoreError::DiskFull)
+        || read(state).open().map_or(true, |open| open.pulled.is_some())
 }
 
-impl Open {
-    /// The version of the state; always 0 if no other host can change it.
-    pub(super) fn version(&self) -> u64 {
-        self.hosts.as_ref().map_or(0, |hosts| hosts.version)
-    }
-
-    /// Reads a record of a shared store: what a pull has brought, or what the engine has. Also returns the length of its
-    /// encoded node.
-    pub(super) fn fetch_shared(
-        &self,
-        hosts: &Hosts,
-        id: RecordId,
-        tag: &Tag,
-    ) -> Result<(Node, usize), RecordError> {
-        let address = self.sealer.address(id);
-        if let Some(value) = hosts.pulled(&address)
-            && let Ok(opened) = self.sealer.open_at(&address, id, value.to_vec(), tag)
-        {
-            return Ok(opened);
-        }
-        let fetched = open::fetch(&*self.engine, &self.sealer, id, tag);
-        if matches!(fetched, Err(RecordError::Damaged { .. })) {
-            hosts.mismatches.fetch_add(1, Ordering::Relaxed);
-        }
-        fetched
-    }
+/// Whether a header is written before the root that names it, and not in one step with it.
+pub(crate) fn header_goes_first(open: &Open) -> bool {
+    open.storage().shared().is_none()
 }
 
-impl Session {
-    /// Whether other hosts may use the store at the same time.
-    pub(crate) fn is_shared(&self) -> bool {
-        self.shared.has_hosts
+/// Whether the session of another host may still be writing what it has begun. On a local store it is gone.
+pub(crate) fn is_being_written(open: &Open, writer: Writer) -> bool {
+    open.pulled.is_some()
+        && writer.session != open.number()
+        && now().abs_diff(writer.time) < WRITER_GONE
+}
+
+/// How long, in milliseconds, another host may take between two steps of a long write, before its object is removed as that of
+/// a host that is gone. The clocks of the hosts may differ by less than that.
+const WRITER_GONE: u64 = 60 * 60 * 1_000;
+
+/// The root that a step must find, and whether a step has found another one.
+#[derive(Default)]
+pub(crate) struct Pin {
+    root: Cell<Option<Tag>>,
+    is_disturbed: Cell<bool>,
+}
+
+impl Pin {
+    /// Expects the newest root in the next step. Nobody disturbs the steps on a local store.
+    pub(crate) fn set(&self, state: &RwLock<State>) -> Result<(), StoreError> {
+        refresh(state)?;
+        let state = read(state);
+        let open = state.open()?;
+        self.root.set(open.root_tag().filter(|_| open.pulled.is_some()));
+        Ok(())
     }
 
-    /// Learns what other hosts have committed. From here on the session is at least at the state that the store had when this
-    /// was called. Returns its version.
-    ///
     /// # Errors
-    /// [`StoreError::Unavailable`]; [`StoreError::RolledBack`] if the store went back behind what this session saw;
-    /// [`StoreError::Locked`] if the keys of the store were rotated.
-    pub(super) fn refresh(&self) -> Result<u64, StoreError> {
-        for _ in 0..CATCHES {
-            let (pull, seen) = {
-                let state = read(&self.shared.state);
-                let open = state.open()?;
-                let Some(pull) = open.pull()? else { return Ok(open.version()) };
-                (pull, open.seen())
-            };
-            let mut state = write(&self.shared.state);
-            match state.open_mut()?.catch_up(pull, &seen) {
-                Ok(Caught::Up) => return Ok(state.open()?.version()),
-                Ok(Caught::Moving) => {}
-                Err(StoreError::Locked) => {
-                    // The keys in hand open nothing any more.
-                    *state = State::Locked;
-                    return Err(StoreError::Locked);
-                }
-                Err(error) => return Err(error),
-            }
+    /// [`StoreError::Unavailable`] if another root is expected.
+    pub(crate) fn check(&self, found: Option<Tag>) -> Result<(), StoreError> {
+        if self.root.get().is_none() || self.root.get() == found {
+            return Ok(());
         }
-        Err(StoreError::Unavailable(MOVING.to_owned()))
+        self.is_disturbed.set(true);
+        Err(StoreError::Unavailable("other hosts keep changing the store".to_owned()))
     }
 
-    /// Runs a call that only reads, on a state that is not older than the call.
-    pub(super) fn read_shared<T, E: From<StoreError>>(
-        &self,
-        work: &mut impl FnMut(&Open) -> Result<T, E>,
-    ) -> Result<T, E> {
-        self.refresh()?;
-        for _ in 0..READS {
-            let (version, result, is_whole) = {
-                let state = read(&self.shared.state);
-                let open = state.open()?;
-                let before = open.mismatches();
-                let result = work(open);
-                (open.version(), result, open.mismatches() == before)
-            };
-            if is_whole || self.refresh()? == version {
-                return result;
-            }
+    /// Expects the root of this session's own step from now on.
+    pub(crate) fn advance(&self, root: Option<Tag>) {
+        if self.root.get().is_some() {
+            self.root.set(root);
         }
-        self.read_snapshot(work)
+    }
+
+    pub(crate) fn is_disturbed(&self) -> bool {
+        self.is_disturbed.get()
     }
 }
-
-impl Open {
-    /// Forgets what pulls have brought, for a generation that is used no more.
-    fn forget_sealed(&self) {
-        if let Some(hosts) = &self.hosts {
-            hosts.sealed.clear();
-        }
-    }
-
-    fn mismatches(&self) -> u64 {
-        self.hosts.as_ref().map_or(0, |hosts| hosts.mismatches.load(Ordering::Relaxed))
-    }
-}
-
-/// Attempts of a read on a state that may change meanwhile. A writer that changes what it reads again and again makes it use a
-/// snapshot.
-const READS: usize = 3;
-/// Attempts to get a header and the root that names it. Each failure needs another host that changes keyslots or keys just then.
-const CATCHES: usize = 8;

@@ -1,6 +1,6 @@
 //! One running call, on the committed state and the uncommitted changes.
 
-pub(crate) mod author;
+pub(crate) mod caller;
 pub(crate) mod overlay;
 pub(crate) mod sealing;
 
@@ -11,7 +11,7 @@ use inmost_format::record::{
     Flaw, HeaderId, Kind, Node, NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag,
 };
 
-use self::author::Author;
+use self::caller::Caller;
 use self::overlay::{Overlay, VERSIONS_OF_GROUP};
 use crate::session::open::Open;
 use crate::session::open::read_ahead::{ReadAhead, Scope};
@@ -24,15 +24,15 @@ pub(crate) struct Txn<'a> {
     source: ReadAhead<'a>,
     group: &'a Overlay,
     own: Overlay,
-    author: Author,
+    caller: Caller,
     is_look: Cell<bool>,
 }
 
 impl<'a> Txn<'a> {
-    pub(super) fn new(open: &'a Open, group: &'a Overlay, author: &Author) -> Self {
+    pub(super) fn new(open: &'a Open, group: &'a Overlay, caller: &Caller) -> Self {
         let (own, is_look) = (Overlay::default(), Cell::new(false));
         let source = ReadAhead::new(open, Scope::ALL);
-        Self { open, source, group, own, author: author.clone(), is_look }
+        Self { open, source, group, own, caller: caller.clone(), is_look }
     }
 
     /// Says that the result of this call may rest on a state that is not the newest, because the caller uses it for another
@@ -55,18 +55,13 @@ impl<'a> Txn<'a> {
     }
 
     /// Who makes the change.
-    pub(crate) fn author(&self) -> &Author {
-        &self.author
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.caller
     }
 
     /// The session, by a random number.
     pub(crate) fn session_number(&self) -> [u8; 16] {
         self.open.number()
-    }
-
-    /// Whether other hosts may use the store at the same time.
-    pub(crate) fn is_shared(&self) -> bool {
-        self.open.is_shared()
     }
 
     /// Drops this call's changes to an object.
@@ -114,7 +109,7 @@ impl<'a> Txn<'a> {
 
     /// The quotas of the session, or those of the author where they are lower.
     pub(crate) fn quotas(&self) -> Quotas {
-        self.author.quotas(*self.open.quotas())
+        self.caller.quotas(*self.open.quotas())
     }
 
     pub(super) fn into_overlay(self) -> Overlay {

@@ -5,6 +5,7 @@ mod create;
 pub(crate) mod database;
 mod keyslots;
 pub(crate) mod leftovers;
+mod several_hosts;
 mod url;
 
 use std::path::Path;
@@ -149,8 +150,8 @@ impl Vault {
         rollback: Rollback,
     ) -> Result<Session, StoreError> {
         let storage = Arc::clone(self.storage()?);
-        if storage.shared().is_some() {
-            return self.unlock_shared(&storage, credential, rollback);
+        if let Some(place) = storage.shared() {
+            return self.unlock_shared(&storage, place, credential, rollback);
         }
         let keys = self.unlock_header(credential)?;
         let options = &self.options;

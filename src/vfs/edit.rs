@@ -234,7 +234,7 @@ fn run<T>(
             head.next_index = head.next_index.saturating_add(1);
             info.head = head.next_index;
             // The lowest head that a repair may show.
-            let keeps_text = txn.author().keeps_texts();
+            let keeps_text = txn.caller().keeps_texts();
             info.lowest = if keeps_text { plan.info.head } else { info.head };
         }
         txn.put(RecordId::file(id, info.head), head.clone().into());

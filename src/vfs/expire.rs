@@ -62,8 +62,7 @@ pub(crate) fn expire(
 /// Deletes the unused files if the store says so and a day has passed since the last time.
 pub(crate) fn at_unlock(session: &Session) -> Result<(), FileError> {
     let due = session.read(|open| Ok::<_, StoreError>(due(open)))?;
-    // Nobody has recorded the readings of all hosts.
-    let Some(unused_for) = due.filter(|_| !session.is_shared()) else { return Ok(()) };
+    let Some(unused_for) = due else { return Ok(()) };
     expire(session, unused_for, false, &mut |_| {})?;
     session.write(|txn| Ok(txn.note_expiry()?))
 }
@@ -79,6 +78,7 @@ fn due(open: &Open) -> Option<Duration> {
     let unused_for = ExpirySettings::of(root).unused_for()?;
     let is_due = now().abs_diff(root.last_expiry) >= DAY;
     // On a full disk the remaining space is left to the application's own calls.
+    let is_due = is_due && open.records_readings();
     (is_due && !open.storage().is_short_of_room()).then_some(unused_for)
 }
 

@@ -1,7 +1,7 @@
 //! Reads many files in few steps, and writes them in few commits.
 //!
 //! When writing, each file is a call of its own. It joins the group that is being formed and does not wait, so the files after it
-//! join the same group until that is full. A file is written whole or not at all, and the order of the files is the
+//! join the same group until that is full. If another host was faster, the files of a commit are written again. A file is written whole or not at all, and the order of the files is the
 //! order in which they become durable. The files of one commit become durable together.
 
 use super::error::FileError;
@@ -12,26 +12,13 @@ use super::new_text::{Existing, NewText};
 use super::path::MemoryPath;
 use super::staged;
 use crate::limits::STAGE_BYTES;
-use crate::session::{Open, ReadAhead, Scope, Series, Session, StoreError, milliseconds};
+use crate::session::{Open, ReadAhead, Scope, Session, StoreError, milliseconds};
 
 /// Writes files in their order. The result has one item for each.
 ///
 /// # Errors
 /// Those of the store. The files before some point of the order are then written, and those after it are not.
 pub(crate) fn write(
-    session: &Session,
-    files: &[NewFile<'_>],
-) -> Result<Vec<Result<WriteOutcome, FileError>>, StoreError> {
-    if session.is_shared() {
-        return write_shared(session, files);
-    }
-    session.long_series(|series| {
-        files.iter().map(|file| of_file(write_one(session, series, file))).collect()
-    })
-}
-
-/// As [`write`] on a store that hosts share. The files of a commit are written again if another host was faster.
-fn write_shared(
     session: &Session,
     files: &[NewFile<'_>],
 ) -> Result<Vec<Result<WriteOutcome, FileError>>, StoreError> {
@@ -55,6 +42,9 @@ fn write_shared(
 /// it is written. A failure shows when that is done.
 fn warm(session: &Session, files: &[NewFile<'_>]) -> Result<(), StoreError> {
     session.read_once(|open| {
+        if !open.is_remote() {
+            return Ok(());
+        }
         let source = ReadAhead::new(open, Scope::ALL);
         for path in files.iter().filter_map(|file| MemoryPath::parse(file.path).ok()) {
             let _ = file::find(&source, open.root(), &path)
@@ -81,16 +71,6 @@ fn of_file(
 
 fn is_long(file: &NewFile<'_>) -> bool {
     file.text.len() > STAGE_BYTES
-}
-
-fn write_one(
-    session: &Session,
-    series: &mut Series<'_, '_>,
-    file: &NewFile<'_>,
-) -> Result<WriteOutcome, FileError> {
-    with_path(file, |new| {
-        if is_long(file) { staged::write(session, new) } else { series.run(|txn| new.write(txn)) }
-    })
 }
 
 /// Writes a file with `write`, which returns the number of the change.

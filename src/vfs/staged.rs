@@ -27,16 +27,10 @@ pub(super) fn write(session: &Session, new: &NewText<'_>) -> Result<Option<u64>,
         let Some((_, before)) = exclusive.commit(|txn| new.place(txn))? else { return Ok(None) };
         let info = new.info(before.as_ref());
         let (id, staged_name) = stage(exclusive, new.text, info)?;
-        let planned = (before, info);
         exclusive.commit(|txn| {
-            let (before, info) = if txn.is_shared() {
-                // Another host may have changed the path between two steps. What is staged is reaped if it is of no use.
-                let Some((_, before)) = new.place(txn)? else { return Ok(None) };
-                let info = new.info(before.as_ref());
-                (before, info)
-            } else {
-                planned.clone()
-            };
+            // Another host may have changed the path between two steps. What is staged is reaped if it is of no use.
+            let Some((_, before)) = new.place(txn)? else { return Ok(None) };
+            let info = new.info(before.as_ref());
             let (staged, _) = finish(txn, id, &staged_name)?;
             // The earlier steps have committed, so the folders on the path have new tags.
             let (resolved, _) = target(txn, new.path, true)?;
@@ -85,11 +79,9 @@ fn edit_once<T>(
         let edited = (plan.entry.id, plan.entry.tag);
         plan.entry.id = id;
         exclusive.commit(|txn| {
-            if txn.is_shared() {
-                let now = planned(txn)?;
-                if (now.entry.id, now.entry.tag) != edited {
-                    return Ok(None);
-                }
+            let now = planned(txn)?;
+            if (now.entry.id, now.entry.tag) != edited {
+                return Ok(None);
             }
             let (staged, head) = finish(txn, id, &staged_name)?;
             let (resolved, _) = target(txn, path, true)?;

@@ -11,8 +11,9 @@ use crate::session::open::Open;
 use crate::session::open::state::State;
 use crate::session::options::Quotas;
 use crate::session::options::{SessionOptions, StorageEngine};
+use crate::session::shared;
 use crate::session::sync::{read, write};
-use crate::session::transaction::author::Author;
+use crate::session::transaction::caller::Caller;
 use inmost_format::crypto::cost::KdfCost;
 use inmost_format::record::Sealer;
 use inmost_format::record::history::Channel;
@@ -43,26 +44,24 @@ use inmost_storage::{Engine, Storage};
 /// ```
 #[derive(Clone)]
 pub struct Session {
-    pub(crate) shared: Arc<Shared>,
-    /// Who makes the changes of this handle.
-    pub(crate) author: Author,
+    pub(super) inner: Arc<Inner>,
+    /// On whose behalf the handle works.
+    pub(super) caller: Caller,
 }
 
 /// State shared by the handles. Locks are taken in this order: leadership in `progress`, then `queue`, then `state`.
-pub(crate) struct Shared {
-    pub(crate) state: RwLock<State>,
-    pub(crate) queue: Mutex<Queue>,
-    pub(crate) progress: Mutex<Progress>,
-    pub(crate) commit_delay: CommitDelay,
-    pub(crate) finished: Condvar,
-    pub(crate) idle: Idle,
-    /// Whether other hosts may use the store at the same time.
-    pub(crate) has_hosts: bool,
+pub(crate) struct Inner {
+    pub(super) state: RwLock<State>,
+    pub(super) queue: Mutex<Queue>,
+    pub(super) progress: Mutex<Progress>,
+    pub(super) commit_delay: CommitDelay,
+    pub(super) finished: Condvar,
+    pub(super) idle: Idle,
     /// The process that the session belongs to.
     process: Process,
 }
 
-impl Drop for Shared {
+impl Drop for Inner {
     /// In a forked child, drops nothing: the lock of the store, its engine and the locks of other threads are the
     /// parent's, and the keys are not there.
     fn drop(&mut self) {
@@ -103,9 +102,7 @@ pub struct SessionStatus {
 
 impl Session {
     pub(crate) fn new(open: Open) -> Self {
-        let has_hosts = open.is_shared();
-        let shared = Shared {
-            has_hosts,
+        let inner = Inner {
             state: RwLock::new(State::Open(Box::new(open))),
             queue: Mutex::new(Queue::default()),
             progress: Mutex::new(Progress::default()),
@@ -114,18 +111,18 @@ impl Session {
             idle: Idle::new(),
             process: Process::current(),
         };
-        Self { shared: Arc::new(shared), author: Author::default() }
+        Self { inner: Arc::new(inner), caller: Caller::default() }
     }
 
     /// The session of an open store, with an idle lock if the options set one. The thread for it ends with the session.
     pub(crate) fn with(open: Open, options: &SessionOptions) -> Result<Self, StoreError> {
         let session = Self::new(open);
         if let Some(limit) = options.idle_lock {
-            let shared = Arc::downgrade(&session.shared);
+            let inner = Arc::downgrade(&session.inner);
             let is_in_use = move || {
-                let Some(shared) = shared.upgrade() else { return false };
-                let session = Self { shared, author: Author::default() };
-                let is_over = session.shared.idle.is_over(limit);
+                let Some(inner) = inner.upgrade() else { return false };
+                let session = Self { inner, caller: Caller::default() };
+                let is_over = session.inner.idle.is_over(limit);
                 if is_over {
                     session.lock();
                 }
@@ -148,17 +145,17 @@ impl Session {
     /// ```
     #[must_use]
     pub fn acting_as(&self, actor: &str) -> Self {
-        Self { shared: Arc::clone(&self.shared), author: self.author.named(actor) }
+        Self { inner: Arc::clone(&self.inner), caller: self.caller.named(actor) }
     }
 
     /// A handle whose changes keep within these quotas too.
     pub(crate) fn within(&self, quotas: Quotas) -> Self {
-        Self { shared: Arc::clone(&self.shared), author: self.author.within(quotas) }
+        Self { inner: Arc::clone(&self.inner), caller: self.caller.within(quotas) }
     }
 
     /// A handle whose changes come from this part of the program.
     pub(crate) fn through(&self, channel: Channel) -> Self {
-        Self { shared: Arc::clone(&self.shared), author: self.author.through(channel) }
+        Self { inner: Arc::clone(&self.inner), caller: self.caller.through(channel) }
     }
 
     /// A handle whose changes show in the history as those of the command-line program. Not for users: without any
@@ -173,22 +170,22 @@ impl Session {
     /// See [`Expiry`](crate::Expiry).
     #[must_use]
     pub fn without_recording(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared), author: self.author.without_readings() }
+        Self { inner: Arc::clone(&self.inner), caller: self.caller.without_readings() }
     }
 
     /// A handle whose changes leave no text in the history.
     pub(crate) fn without_texts(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared), author: self.author.without_texts() }
+        Self { inner: Arc::clone(&self.inner), caller: self.caller.without_texts() }
     }
 
     /// Whether the history keeps the texts that the changes of this handle end.
     pub(crate) fn keeps_texts(&self) -> bool {
-        self.author.keeps_texts()
+        self.caller.keeps_texts()
     }
 
     /// Whether the readings of this handle count as use of a file.
     pub(crate) fn counts_readings(&self) -> bool {
-        self.author.counts_readings()
+        self.caller.counts_readings()
     }
 
     /// A session on a complete generation without its header, only to read it.
@@ -203,7 +200,7 @@ impl Session {
     }
 
     pub(crate) fn check_process(&self) -> Result<(), StoreError> {
-        StoreError::check_process(self.shared.process.is_current())
+        StoreError::check_process(self.inner.process.is_current())
     }
 
     /// Locks the store. Calls in progress finish; then keys and caches are wiped and the engine is closed. From then on
@@ -212,7 +209,7 @@ impl Session {
         if self.check_process().is_err() {
             return;
         }
-        let end = || std::mem::replace(&mut *write(&self.shared.state), State::Locked);
+        let end = || std::mem::replace(&mut *write(&self.inner.state), State::Locked);
         // Waiting commits finish first, and no call runs in between.
         let before = self.exclusive::<_, StoreError>(|_| Ok(end())).unwrap_or_else(|_| end());
         if let State::Open(open) = before {
@@ -225,7 +222,7 @@ impl Session {
     /// from.
     #[must_use]
     pub fn is_locked(&self) -> bool {
-        self.check_process().is_err() || !matches!(*read(&self.shared.state), State::Open(_))
+        self.check_process().is_err() || !matches!(*read(&self.inner.state), State::Open(_))
     }
 
     /// Returns counts and sizes. This does not count as use of the session for
@@ -235,7 +232,7 @@ impl Session {
     /// [`StoreError::Locked`], [`StoreError::Halted`], [`StoreError::Forked`], or an error when listing the files of the store.
     pub fn status(&self) -> Result<SessionStatus, StoreError> {
         self.check_process()?;
-        let state = read(&self.shared.state);
+        let state = read(&self.inner.state);
         let open = state.open()?;
         let root = open.root();
         Ok(SessionStatus {
@@ -264,7 +261,7 @@ impl Session {
     /// [`StoreError::Forked`], [`StoreError::RandomnessFailed`].
     pub fn mark(&self) -> Result<FreshnessMark, StoreError> {
         self.check_process()?;
-        let state = read(&self.shared.state);
+        let state = read(&self.inner.state);
         let open = state.open()?;
         let (keys, mark) = open.keys().zip(open.mark()).ok_or(StoreError::InMemory)?;
         FreshnessMark::seal(mark, keys)
@@ -276,8 +273,8 @@ impl Session {
         work: impl FnOnce(&Open) -> Result<T, E>,
     ) -> Result<T, E> {
         self.check_process()?;
-        let _call = self.shared.idle.begin();
-        let state = read(&self.shared.state);
+        let _call = self.inner.idle.begin();
+        let state = read(&self.inner.state);
         work(state.open()?)
     }
 
@@ -286,12 +283,9 @@ impl Session {
         &self,
         mut work: impl FnMut(&Open) -> Result<T, E>,
     ) -> Result<T, E> {
-        if !self.is_shared() {
-            return self.read_once(work);
-        }
         self.check_process()?;
-        let _call = self.shared.idle.begin();
-        self.read_snapshot(&mut work)
+        let _call = self.inner.idle.begin();
+        shared::read_snapshot(&self.inner.state, &mut work)
     }
 
     /// Runs `work` on the committed state, which does not change meanwhile. If other hosts use the store, `work` may run more
@@ -301,11 +295,19 @@ impl Session {
         mut work: impl FnMut(&Open) -> Result<T, E>,
     ) -> Result<T, E> {
         self.check_process()?;
-        let _call = self.shared.idle.begin();
-        if self.is_shared() {
-            return self.read_shared(&mut work);
-        }
-        let state = read(&self.shared.state);
-        work(state.open()?)
+        let _call = self.inner.idle.begin();
+        shared::read_newest(&self.inner.state, &mut work)
+    }
+
+    /// Whether what this session knows is the newest state at any time. If not, a call that only looks at what it knows can be
+    /// wrong.
+    pub(crate) fn knows_newest(&self) -> bool {
+        !shared::can_be_overtaken(&self.inner.state)
+    }
+
+    /// Changes what is kept of the state in memory, without a commit.
+    pub(crate) fn adjust(&self, change: impl FnOnce(&mut Open)) -> Result<(), StoreError> {
+        change(write(&self.inner.state).open_mut()?);
+        Ok(())
     }
 }

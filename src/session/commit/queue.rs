@@ -4,14 +4,14 @@ use std::collections::HashMap;
 
 use inmost_format::record::ObjectId;
 
-use crate::session::shared::Refusal;
+use crate::session::error::StoreError;
 use crate::session::transaction::overlay::Overlay;
 
 /// The group being formed.
 #[derive(Default)]
 pub(crate) struct Queue {
     pub(crate) group: Overlay,
-    /// The version of the state that the group was made on, for a shared store.
+    /// The version of the state that the group was made on.
     pub(crate) base: u64,
     /// Groups closed so far, and the number of the one being formed.
     pub(crate) number: u64,
@@ -33,6 +33,11 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
+    /// Whether a group found no room on the disk.
+    pub(super) fn is_refused_as_full(&self, number: u64) -> bool {
+        matches!(self.refused.get(&number), Some((Refusal::DiskFull, _)))
+    }
+
     /// Tells one call of a finished group why the group was refused, if it was.
     pub(crate) fn take_refusal(&mut self, number: u64) -> Option<Refusal> {
         let (refusal, calls) = self.refused.get_mut(&number)?;
@@ -42,5 +47,52 @@ impl Progress {
             self.refused.remove(&number);
         }
         Some(refusal)
+    }
+}
+
+/// Why the calls of a group were refused.
+#[derive(Clone, Debug)]
+pub(crate) enum Refusal {
+    /// The disk is full. Nothing has changed.
+    DiskFull,
+    /// Another host was faster. The calls run again.
+    Overtaken,
+    /// Nothing has changed, for this reason.
+    Unavailable(String),
+    /// Nobody can tell.
+    Unknown,
+    /// The store went back.
+    RolledBack { expected: u64, found: u64 },
+    /// Stored bytes differ from those that were written.
+    Tampered { what: &'static str, how: &'static str },
+    /// The engine failed otherwise. Nothing has changed.
+    Failed(String),
+}
+
+impl Refusal {
+    pub(super) fn of(error: StoreError) -> Self {
+        match error {
+            // The calls run again and find out for themselves.
+            StoreError::Locked | StoreError::Halted => Self::Overtaken,
+            StoreError::DiskFull => Self::DiskFull,
+            StoreError::Unavailable(why) => Self::Unavailable(why),
+            StoreError::CommitUnknown => Self::Unknown,
+            StoreError::RolledBack { expected, found } => Self::RolledBack { expected, found },
+            StoreError::Tampered { what, how } => Self::Tampered { what, how },
+            error => Self::Failed(error.to_string()),
+        }
+    }
+
+    /// The error of a call that is not to run again; `None` if it is.
+    pub(super) fn error(self) -> Option<StoreError> {
+        Some(match self {
+            Self::Overtaken => return None,
+            Self::DiskFull => StoreError::DiskFull,
+            Self::Unavailable(why) => StoreError::Unavailable(why),
+            Self::Unknown => StoreError::CommitUnknown,
+            Self::RolledBack { expected, found } => StoreError::RolledBack { expected, found },
+            Self::Tampered { what, how } => StoreError::Tampered { what, how },
+            Self::Failed(what) => StoreError::Storage(what),
+        })
     }
 }

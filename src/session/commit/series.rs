@@ -4,16 +4,14 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Scope};
 
+use super::exclusive::{TRIES, fits};
 use super::handle::Session;
+use super::queue::Refusal;
 use super::{Closed, Leader};
 use crate::session::error::StoreError;
-use crate::session::open::Open;
+use crate::session::shared::{self, At, Confirmed};
 use crate::session::sync::{lock, read};
 use crate::session::transaction::Txn;
-use crate::session::transaction::overlay::Overlay;
-use crate::session::upkeep::reap::{self, CALLS_RECORDS};
-use crate::session::upkeep::trim;
-use inmost_format::record::RecordError;
 use inmost_storage::limits::BATCH_RECORDS_MAX;
 
 impl Session {
@@ -52,28 +50,61 @@ impl Session {
         work: impl FnOnce(&mut Series<'scope, 'env>) -> Result<T, E>,
     ) -> Result<T, E> {
         self.check_process()?;
-        let _call = self.shared.idle.begin();
+        let _call = self.inner.idle.begin();
         let mut series = Series { session: self, joined: None, background };
         let value = work(&mut series);
         // Also after an error: it may rest on the group that the series has joined, and no other thread waits for that.
-        series.settle()?;
+        series.settle_all()?;
         value
     }
 
-    /// Whether the changes of a call fit the group.
-    pub(crate) fn has_room(&self, group: &Overlay, changes: &Overlay) -> Result<bool, StoreError> {
-        Ok(fits(read(&self.shared.state).open()?, group, changes)?)
+    /// Runs calls in their order, and makes the changes of as many of them durable together as fit one commit. Returns the
+    /// result of each, of at least one. They run again if another host was faster.
+    ///
+    /// # Errors
+    /// An error of the store, as `work` returns it outside, ends the run: on a store that several hosts share, nothing has changed
+    /// then. The error of a call, inside, changes nothing for the others.
+    pub(crate) fn run_together<T, E: From<StoreError>>(
+        &self,
+        calls: usize,
+        mut work: impl FnMut(usize, &mut Txn<'_>) -> Result<Result<T, E>, StoreError>,
+    ) -> Result<Vec<Result<T, E>>, StoreError> {
+        if shared::can_be_overtaken(&self.inner.state) {
+            // A call that does not wait for its group could not run again.
+            return self.exclusive(|exclusive| exclusive.commit_together(calls, &mut work));
+        }
+        self.long_series(|series| {
+            let run = |call| {
+                let ran = series.run(|txn| match work(call, txn) {
+                    Ok(result) => result.map_err(Failed::Call),
+                    Err(error) => Err(Failed::Store(error)),
+                });
+                match ran {
+                    Ok(value) => Ok(Ok(value)),
+                    Err(Failed::Call(error)) => Ok(Err(error)),
+                    Err(Failed::Store(StoreError::TooLarge)) => {
+                        Ok(Err(StoreError::TooLarge.into()))
+                    }
+                    Err(Failed::Store(error)) => Err(error),
+                }
+            };
+            (0..calls).map(run).collect()
+        })
     }
 }
 
-/// Whether the changes of a call fit a group that is made on this state.
-pub(crate) fn fits(open: &Open, group: &Overlay, changes: &Overlay) -> Result<bool, RecordError> {
-    let records = group.records_with(changes);
-    if !group.is_numbered_with(changes) || records > open.engine().group_records() {
-        return Ok(false);
+/// What ended one of several calls.
+enum Failed<E> {
+    /// Its own error.
+    Call(E),
+    /// An error of the store, which concerns all of them.
+    Store(StoreError),
+}
+
+impl<E> From<StoreError> for Failed<E> {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
     }
-    // Without anything to reap, a group may have as many records as the engine takes at once.
-    Ok(records <= CALLS_RECORDS || !(reap::is_due(open)? || trim::is_due(open)?))
 }
 
 /// Calls of one thread that do not wait for each other. They become durable in their order.
@@ -128,8 +159,23 @@ impl<'env> Worker<'env> {
     }
 }
 
+/// How one run of a call ended.
+enum Ran<T, E> {
+    /// Its changes are in the open group, or its result rests on changes in it.
+    Joined(Result<T, E>),
+    /// The group of this number takes it no more.
+    Behind(u64),
+    /// It changes nothing on this state.
+    Unchanged(At, Result<T, E>),
+    /// It only looks at the state that the session knows.
+    Looked(Result<T, E>),
+    /// It did not run, because another thread has closed the group of this series.
+    Closed,
+}
+
 impl<'env> Series<'_, 'env> {
-    /// Runs one call and adds its changes to the current group. If they do not fit, the group is committed first.
+    /// Runs one call and adds its changes to the current group. If they do not fit, the group is committed first. If another host was
+    /// faster, the call runs again.
     ///
     /// `work` may run more than once, as in [`Session::write`]. On an error this call has changed nothing.
     pub(crate) fn run<T, E: From<StoreError>>(
@@ -137,69 +183,122 @@ impl<'env> Series<'_, 'env> {
         mut work: impl FnMut(&mut Txn<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let session = self.session;
-        if session.is_shared() {
-            return session.write_shared(&mut work);
-        }
-        loop {
-            let mut queue = lock(&session.shared.queue);
-            if self.joined.is_some_and(|joined| joined != queue.number) {
-                // Another thread has closed the group. It can still be refused, and then no later call may succeed.
-                drop(queue);
-                self.settle()?;
-                continue;
-            }
-            let ran = session.run(&queue.group, &mut work);
-            let (value, changes) = match ran {
-                Ok((value, changes)) if !changes.is_empty() => (value, changes),
-                unchanged => {
-                    if !queue.group.is_empty() {
-                        // The result or the error may rest on what the group changes.
-                        self.join(queue.number);
+        let state = &session.inner.state;
+        // What may have to run again cannot return before it is known to be stored.
+        let must_wait = shared::can_be_overtaken(state);
+        let (mut overtaken, mut behind) = (0, 0);
+        while overtaken < TRIES && behind < WAITS {
+            match self.run_once(&mut work)? {
+                Ran::Joined(result) => {
+                    if !must_wait || self.settle()? {
+                        return result;
                     }
-                    return unchanged.map(|(value, _)| value);
+                    overtaken += 1;
                 }
-            };
-            let records = queue.group.records_with(&changes);
-            if session.has_room(&queue.group, &changes)?
-                || (queue.group.is_empty() && records <= BATCH_RECORDS_MAX)
-            {
-                queue.group.merge(changes).map_err(StoreError::from)?;
-                self.join(queue.number);
-                return Ok(value);
-            }
-            if queue.group.is_empty() {
-                return Err(StoreError::TooLarge.into());
-            }
-            session.shared.commit_delay.mark_full();
-            let full = queue.number;
-            drop((queue, changes));
-            if self.joined.is_none() {
-                session.wait(full)?;
-                continue;
-            }
-            self.close(full)?;
-            // A full group leaves little room for reaping. Without this step, a long series would discard records faster
-            // than they are reaped.
-            let is_due = reap::is_due(read(&session.shared.state).open()?);
-            if is_due.map_err(StoreError::from)? {
-                session.exclusive(|exclusive| {
-                    exclusive.reap()?;
-                    Ok::<_, StoreError>(())
-                })?;
+                Ran::Unchanged(at, result) => match shared::confirm(state, at)? {
+                    Confirmed::Newest => return result,
+                    Confirmed::PassedHere => behind += 1,
+                    Confirmed::Overtaken => overtaken += 1,
+                },
+                Ran::Behind(number) => {
+                    self.pass(number)?;
+                    behind += 1;
+                }
+                Ran::Looked(result) => return result,
+                Ran::Closed => {
+                    self.settle_all()?;
+                }
             }
         }
+        self.settle_all()?;
+        let tries = if overtaken < TRIES { TRIES } else { 0 };
+        session.exclusive(|exclusive| exclusive.commit_within(tries, work))
+    }
+
+    fn run_once<T, E: From<StoreError>>(
+        &mut self,
+        work: &mut impl FnMut(&mut Txn<'_>) -> Result<T, E>,
+    ) -> Result<Ran<T, E>, E> {
+        let session = self.session;
+        let mut queue = lock(&session.inner.queue);
+        let number = queue.number;
+        if self.joined.is_some_and(|joined| joined != number) {
+            // It can still be refused, and then no later call may succeed.
+            return Ok(Ran::Closed);
+        }
+        let (at, ran) = {
+            let state = read(&session.inner.state);
+            let open = state.open()?;
+            // Under one guard: a reader may adopt another host's commit at any time, and changes of two states in one group
+            // would undo it.
+            if !queue.group.is_empty() && queue.base != open.version() {
+                // The state has moved on under the group. Its leader will notice that too.
+                return Ok(Ran::Behind(number));
+            }
+            let mut txn = Txn::new(open, &queue.group, &session.caller);
+            let value = work(&mut txn);
+            if txn.is_look() {
+                return Ok(Ran::Looked(value));
+            }
+            (At::of(open), value.map(|value| (value, txn.into_overlay())))
+        };
+        let is_first = queue.group.is_empty();
+        match ran {
+            Ok((value, changes)) if !changes.is_empty() => {
+                let is_too_large = queue.group.records_with(&changes) > BATCH_RECORDS_MAX;
+                if is_first && is_too_large {
+                    return Ok(Ran::Unchanged(at, Err(StoreError::TooLarge.into())));
+                }
+                let state = read(&session.inner.state);
+                let fits = is_first
+                    || fits(state.open()?, &queue.group, &changes).map_err(StoreError::from)?;
+                drop(state);
+                if !fits {
+                    return Ok(Ran::Behind(number));
+                }
+                queue.base = at.version;
+                queue.group.merge(changes).map_err(StoreError::from)?;
+                self.join(number);
+                Ok(Ran::Joined(Ok(value)))
+            }
+            // The result or the error may rest on what the group changes.
+            ran if !is_first => {
+                self.join(number);
+                Ok(Ran::Joined(ran.map(|(value, _)| value)))
+            }
+            ran => Ok(Ran::Unchanged(at, ran.map(|(value, _)| value))),
+        }
+    }
+
+    /// Waits until the group of this number is stored, so that the next one takes calls.
+    fn pass(&mut self, number: u64) -> Result<(), StoreError> {
+        let session = self.session;
+        session.inner.commit_delay.mark_full();
+        if self.joined.is_none() {
+            return session.wait(number);
+        }
+        self.close(number)?;
+        // A full group leaves little room for reaping. Without this step, a long series would discard records faster
+        // than they are reaped.
+        if session.is_reaping_due()? {
+            session.exclusive(|exclusive| {
+                exclusive.reap()?;
+                Ok::<_, StoreError>(())
+            })?;
+        }
+        Ok(())
     }
 
     /// Closes the full group of this number. A series of many calls leaves its sync to another thread, and does not wait for it.
     fn close(&mut self, full: u64) -> Result<(), StoreError> {
         if self.worker().is_none() {
-            return self.settle();
+            return self.settle_all();
         }
         let session = self.session;
         // Not before the group before it is durable.
         let leader = session.lead();
         self.finish_sync()?;
-        let is_open = lock(&session.shared.queue).number == full;
+        let is_open = lock(&session.inner.queue).number == full;
         let closed = if is_open { session.close()? } else { None };
         if let (Some(closed), Some(worker)) = (closed, self.worker()) {
             worker.sync(leader, closed)?;
@@ -208,7 +307,7 @@ impl<'env> Series<'_, 'env> {
         }
         // It was refused, or another thread has closed it.
         drop(leader);
-        self.settle()
+        self.settle_all()
     }
 
     fn worker(&mut self) -> Option<&mut Worker<'env>> {
@@ -228,18 +327,29 @@ impl<'env> Series<'_, 'env> {
     /// Makes the series a caller of the current group, once for all of its calls.
     fn join(&mut self, number: u64) {
         if self.joined.is_none() {
-            self.session.shared.commit_delay.enqueue();
+            self.session.inner.commit_delay.enqueue();
             self.joined = Some(number);
         }
     }
 
-    /// Waits until the calls so far are durable.
-    fn settle(&mut self) -> Result<(), StoreError> {
+    /// Waits until the calls so far are durable. Returns whether they are; if not, another host was faster.
+    fn settle(&mut self) -> Result<bool, StoreError> {
         self.finish_sync()?;
-        let Some(number) = self.joined.take() else { return Ok(()) };
+        let Some(number) = self.joined.take() else { return Ok(true) };
         self.session.wait(number)?;
-        let refusal = lock(&self.session.shared.progress).take_refusal(number);
-        // Only a shared store refuses for another reason than a full disk, and there no series waits for a group.
-        if refusal.is_some() { Err(StoreError::DiskFull) } else { Ok(()) }
+        let refusal = lock(&self.session.inner.progress).take_refusal(number);
+        match refusal.map(Refusal::error) {
+            None => Ok(true),
+            Some(None) => Ok(false),
+            Some(Some(error)) => Err(error),
+        }
+    }
+
+    /// As [`settle`](Self::settle), for calls that have returned already. Those cannot have been overtaken.
+    fn settle_all(&mut self) -> Result<(), StoreError> {
+        if self.settle()? { Ok(()) } else { Err(StoreError::Halted) }
     }
 }
+
+/// Times that a call may wait for the groups of other threads before it goes alone.
+const WAITS: usize = 256;

@@ -24,7 +24,7 @@ fn calls_that_an_exclusive_writer_finds_refused_return_the_refusal() {
                 Ok::<_, StoreError>(())
             })
         });
-        while lock(&session.shared.queue).group.is_empty() {
+        while lock(&session.inner.queue).group.is_empty() {
             thread::yield_now();
         }
         faults.set_next(Fault::Refused);

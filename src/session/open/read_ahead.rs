@@ -40,7 +40,8 @@ pub(crate) struct ReadAhead<'a> {
     scope: Scope,
     /// The walk begins with the last child of each node.
     is_backward: bool,
-    ahead: RefCell<Ahead>,
+    /// `None` on an engine of one host, which reads without a round trip.
+    ahead: Option<RefCell<Ahead>>,
 }
 
 /// Where nodes may come from besides the engine.
@@ -94,7 +95,8 @@ impl<'a> ReadAhead<'a> {
     }
 
     fn of(engine: &'a dyn Engine, sealer: &'a Sealer, from: From<'a>, scope: Scope) -> Self {
-        Self { engine, sealer, from, scope, is_backward: false, ahead: RefCell::default() }
+        let ahead = engine.shared().map(|_| RefCell::default());
+        Self { engine, sealer, from, scope, is_backward: false, ahead }
     }
 
     fn load_alone(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError> {
@@ -112,7 +114,7 @@ impl<'a> ReadAhead<'a> {
             return Some((node, None));
         }
         let address = self.sealer.address(id);
-        let value = open.hosts.as_ref()?.pulled(&address)?;
+        let value = open.pulled.as_ref()?.get(&address)?;
         let (node, bytes) = self.sealer.open_at(&address, id, value.to_vec(), tag).ok()?;
         Some((node, Some(bytes)))
     }
@@ -161,7 +163,7 @@ impl<'a> ReadAhead<'a> {
                 ahead.held.insert(*id, (*tag, node, bytes));
                 if let From::Caches(open) = self.from {
                     // For the next page of this walk.
-                    open.keep_sealed(&[(*address, value)]);
+                    open.pulled.iter().for_each(|it| it.keep(&[(*address, value.clone())]));
                 }
             }
         }
@@ -223,10 +225,8 @@ impl<'a> ReadAhead<'a> {
 
 impl NodeSource for ReadAhead<'_> {
     fn load(&self, id: RecordId, tag: &Tag) -> Result<Node, RecordError> {
-        if self.engine.shared().is_none() {
-            return self.load_alone(id, tag);
-        }
-        let mut ahead = self.ahead.borrow_mut();
+        let Some(ahead) = &self.ahead else { return self.load_alone(id, tag) };
+        let mut ahead = ahead.borrow_mut();
         if let Some((last, its_tag, node)) = &ahead.last
             && (*last, its_tag) == (id, tag)
         {

@@ -1,7 +1,10 @@
 //! Whether a session can be used.
 
+use std::sync::RwLock;
+
 use super::Open;
 use crate::session::error::StoreError;
+use crate::session::sync::write;
 
 /// Whether the session is unlocked, locked or halted.
 pub(crate) enum State {
@@ -28,5 +31,13 @@ impl State {
             Self::Locked => Err(StoreError::Locked),
             Self::Halted => Err(StoreError::Halted),
         }
+    }
+}
+
+/// Halts a session after a failed commit, for reads too.
+pub(crate) fn halt(state: &RwLock<State>) {
+    let mut state = write(state);
+    if matches!(*state, State::Open(_)) {
+        *state = State::Halted;
     }
 }

@@ -1,4 +1,4 @@
-//! Finds out whether a batch was stored when its reply was lost.
+//! Submits the batch of a group, and finds out whether it was stored when the reply was lost.
 //!
 //! To look is not enough: the server may commit the batch after the look. So the same batch is submitted again. If the server
 //! takes it, it is stored. If another root is there, neither the first nor the second copy can come any more, because both expect
@@ -6,58 +6,170 @@
 //! the batch was stored. If its trail reaches back far enough without it, the batch was not stored. After many commits, the trails
 //! that the server keeps decide.
 
+use std::sync::RwLock;
 use std::time::{Duration, Instant};
 
-use super::adopt::kept_trails;
-use super::store_group::Stored;
-use crate::session::commit::handle::Session;
+use super::catching_up::{kept_trails, refresh};
 use crate::session::error::StoreError;
 use crate::session::open::Open;
-use crate::session::sync::read;
+use crate::session::open::generation::write_headers;
+use crate::session::open::state::{State, halt};
+use crate::session::sync::{read, write};
+use crate::session::transaction::overlay::Overlay;
 use crate::session::transaction::sealing::SealedGroup;
+use inmost_format::record::Tag;
 use inmost_storage::StorageError;
 
-impl Session {
-    /// Finds out what became of a batch.
-    ///
-    /// # Errors
-    /// [`StoreError::CommitUnknown`] if that cannot be found out in time.
-    pub(super) fn find_out(&self, group: SealedGroup, version: u64) -> Result<Stored, StoreError> {
-        let unknown = |_| StoreError::CommitUnknown;
-        let mut retry = Retry::new(read(&self.shared.state).open().map_err(unknown)?);
-        loop {
-            let again = {
-                let state = read(&self.shared.state);
-                state.open().map_err(unknown)?.shared_engine()?.commit(&group.batch)
-            };
-            match again {
-                Ok(()) => return Ok(self.install(group, version)),
-                Err(StorageError::Conflict) => break,
-                Err(StorageError::Unknown(_) | StorageError::Unavailable(_)) => retry.pause()?,
-                Err(_) => return Err(StoreError::CommitUnknown),
-            }
-        }
-        loop {
-            match self.refresh() {
-                Ok(_) => break,
-                Err(StoreError::Unavailable(_)) => retry.pause()?,
-                // A store that went back, or that has other keys, tells nothing about the batch.
-                Err(_) => return Err(StoreError::CommitUnknown),
-            }
-        }
-        let state = read(&self.shared.state);
-        state.open().and_then(|open| open.judge(&group)).map_err(|_| StoreError::CommitUnknown)
+/// What became of changes that were submitted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Stored {
+    /// They are part of the store, with the root of this tag. A local engine has still to sync them.
+    Done { root: Option<Tag>, is_synced: bool },
+    /// They are not there and never will be: another host has changed the store first.
+    Overtaken,
+}
+
+impl Stored {
+    fn durably(root: Option<Tag>) -> Self {
+        Self::Done { root, is_synced: true }
     }
+}
+
+/// What an engine did with a batch.
+pub(crate) enum Applied {
+    Stored(Stored),
+    /// Nothing, because the disk has no room for it. The group, as it was before it was sealed.
+    Full(Overlay),
+}
+
+/// Submits a group that was made on this version of the state. Readers see it from here on. A local engine applies it or fails; it
+/// is never overtaken.
+///
+/// # Errors
+/// [`StoreError::CommitUnknown`] if it cannot be found out whether a server has stored it. After another error a server has not.
+/// After an error of a local engine nothing is known.
+pub(crate) fn apply(
+    state: &RwLock<State>,
+    sealed: SealedGroup,
+    version: u64,
+) -> Result<Applied, StoreError> {
+    let committed = {
+        let state = read(state);
+        let engine = state.open()?.engine();
+        match engine.shared() {
+            Some(engine) => Some(engine.commit(&sealed.batch)),
+            // Readers go on while this waits for room.
+            None => match engine.prepare(&sealed.batch.records) {
+                Err(StorageError::Full) => return Ok(Applied::Full(sealed.unsealed())),
+                prepared => {
+                    prepared?;
+                    None
+                }
+            },
+        }
+    };
+    let stored = match committed {
+        None => return apply_here(state, sealed),
+        Some(Ok(())) => install(state, sealed, version),
+        Some(Err(StorageError::Full)) => return Ok(Applied::Full(sealed.unsealed())),
+        Some(Err(StorageError::Conflict)) => look_again(state, &sealed, version)?,
+        Some(Err(StorageError::Unknown(_))) => find_out(state, sealed, version)?,
+        Some(Err(error)) => return Err(error.into()),
+    };
+    Ok(Applied::Stored(stored))
+}
+
+/// Applies a group that a local engine has room for. A header that comes with it is written first. A crash in between leaves a
+/// header that follows the one which the root names, and the next unlock completes the change.
+fn apply_here(state: &RwLock<State>, sealed: SealedGroup) -> Result<Applied, StoreError> {
+    if let Some(change) = &sealed.batch.header {
+        let written = write_headers(read(state).open()?.storage(), &change.next);
+        // Once a write of copy A has begun, only a new unlock can tell which header is in effect.
+        written.inspect_err(|_| halt(state))?;
+    }
+    let root = sealed.tag();
+    Ok(match write(state).open_mut()?.apply(sealed)? {
+        None => Applied::Stored(Stored::Done { root, is_synced: false }),
+        Some(group) => Applied::Full(group),
+    })
+}
+
+/// Finds out what became of a batch.
+///
+/// # Errors
+/// [`StoreError::CommitUnknown`] if that cannot be found out in time.
+pub(super) fn find_out(
+    state: &RwLock<State>,
+    group: SealedGroup,
+    version: u64,
+) -> Result<Stored, StoreError> {
+    let unknown = |_| StoreError::CommitUnknown;
+    let mut retry = Retry::new(read(state).open().map_err(unknown)?);
+    loop {
+        let again = {
+            let state = read(state);
+            state.open().map_err(unknown)?.shared_engine()?.commit(&group.batch)
+        };
+        match again {
+            Ok(()) => return Ok(install(state, group, version)),
+            Err(StorageError::Conflict) => break,
+            Err(StorageError::Unknown(_) | StorageError::Unavailable(_)) => retry.pause()?,
+            Err(_) => return Err(StoreError::CommitUnknown),
+        }
+    }
+    loop {
+        match refresh(state) {
+            Ok(_) => break,
+            Err(StoreError::Unavailable(_)) => retry.pause()?,
+            // A store that went back, or that has other keys, tells nothing about the batch.
+            Err(_) => return Err(StoreError::CommitUnknown),
+        }
+    }
+    let state = read(state);
+    state.open().and_then(|open| open.judge(&group)).map_err(unknown)
+}
+
+/// What became of a batch that was made on this version of the state and that the engine has refused. A server that applies
+/// a batch and calls it refused, or a proxy that sends it twice, must not make its calls run twice.
+///
+/// # Errors
+/// [`StoreError::CommitUnknown`] if the server refuses a batch because of another root, and then has no other root. An
+/// error when learning the newest state.
+pub(super) fn look_again(
+    state: &RwLock<State>,
+    sealed: &SealedGroup,
+    version: u64,
+) -> Result<Stored, StoreError> {
+    if refresh(state)? == version {
+        return Err(StoreError::CommitUnknown);
+    }
+    let found = read(state).open()?.judge(sealed);
+    // So many commits later that the trail does not tell. The refusal does.
+    Ok(found.unwrap_or(Stored::Overtaken))
+}
+
+/// Takes over a batch that the engine has applied, unless another thread has caught up with it, or with more, already.
+fn install(state: &RwLock<State>, sealed: SealedGroup, version: u64) -> Stored {
+    let root = sealed.tag();
+    let mut state = write(state);
+    // A reader may have met a rotation, or a call have locked the session, since. The batch is stored all the same.
+    if let Ok(open) = state.open_mut() {
+        if open.version() == version {
+            open.take_over(sealed);
+        }
+        open.remember();
+    }
+    Stored::durably(root)
 }
 
 impl Open {
     /// Whether a batch that can come no more is part of this state.
-    pub(super) fn judge(&self, group: &SealedGroup) -> Result<Stored, StoreError> {
+    fn judge(&self, group: &SealedGroup) -> Result<Stored, StoreError> {
         let tag = group.tag().ok_or(StoreError::CommitUnknown)?;
         let ahead = self.root.commit.checked_sub(group.root.commit);
         let ahead = ahead.ok_or(StoreError::CommitUnknown)?;
         if self.root_value == group.root_value || self.root.trail.contains(&tag) {
-            Ok(Stored::Done(Some(tag)))
+            Ok(Stored::durably(Some(tag)))
         } else if self.root.trail.reaches(ahead) {
             Ok(Stored::Overtaken)
         } else {
@@ -66,7 +178,7 @@ impl Open {
             let comes_after = |tag| self.root.trail.comes_after(&tag, &kept, self.sealer.store());
             // A proof for the root that the batch expected names every root after it.
             if comes_after(tag) {
-                Ok(Stored::Done(Some(tag)))
+                Ok(Stored::durably(Some(tag)))
             } else if group.expected_tag().is_some_and(comes_after) {
                 Ok(Stored::Overtaken)
             } else {
@@ -87,7 +199,7 @@ pub(super) struct Retry {
 
 impl Retry {
     pub(super) fn new(open: &Open) -> Self {
-        let outcome_timeout = open.hosts.as_ref().map(|hosts| hosts.outcome_timeout());
+        let outcome_timeout = open.pulled.as_ref().map(|it| it.outcome_timeout);
         let outcome_timeout = outcome_timeout.unwrap_or_default();
         Self { begin: Instant::now(), outcome_timeout, pause: FIRST_PAUSE, left: ATTEMPTS }
     }

@@ -1,24 +1,21 @@
-//! Changes of the header of a shared store: keyslots, and the switch to another generation.
+//! The switch of a shared store to another generation.
 //!
 //! Header and root change in one batch, so no host ever finds a header whose root names another one.
 
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 
-use super::CATCHES;
-use super::adopt::Caught;
+use super::catching_up::{CATCHES, Caught, MOVING, refresh};
+use super::locked::Within;
 use super::outcome::Retry;
-use super::transaction::{MOVING, Within};
-use crate::session::commit::exclusive::Exclusive;
 use crate::session::error::StoreError;
 use crate::session::open::Open;
 use crate::session::open::generation::NextGeneration;
+use crate::session::open::state::State;
 use crate::session::sync::{read, write};
-use crate::session::transaction::Txn;
-use crate::session::transaction::overlay::Overlay;
-use inmost_format::header::{NextHeader, Unlocked};
 use inmost_format::record::node::Root;
 use inmost_storage::{
-    Access, Batch, Engine, HeaderChange, HeaderCopy, LEASE_LOST, SharedBatch, Storage, StorageError,
+    Access, Batch, Engine, HeaderChange, HeaderCopy, LEASE_LOST, SharedBatch, SharedStorage,
+    Storage, StorageError,
 };
 
 /// A generation that is written and that no header names yet.
@@ -29,126 +26,121 @@ pub(crate) struct NewGeneration {
     pub(crate) root_value: Vec<u8>,
 }
 
-impl Exclusive<'_> {
-    /// Makes the next header with `change` and switches to it. `change` runs again if another host has changed the header.
-    pub(in crate::session) fn change_header_shared<T>(
-        &mut self,
-        change: &mut impl FnMut(&Unlocked) -> Result<(T, NextHeader), StoreError>,
-    ) -> Result<T, StoreError> {
-        let author = self.session().author.clone();
-        let mut made = None;
-        self.commit_planned(|open| {
-            let header = open.keys().ok_or(StoreError::InMemory)?.header();
-            // Deriving a key is expensive, and only another header makes it necessary again.
-            let (from, value, next) = match made.take() {
-                Some((from, value, next)) if from == header.id() => (from, value, next),
-                _ => {
-                    let (value, next) = change(open.keys().ok_or(StoreError::InMemory)?)?;
-                    (header.id(), value, next)
-                }
-            };
-            let group = Overlay::default();
-            let mut txn = Txn::new(open, &group, &author);
-            txn.bind_header(next.id())?;
-            let mut changes = txn.into_overlay();
-            changes.header = Some(HeaderChange {
-                expect: header.bytes().to_vec(),
-                next: next.bytes().to_vec(),
-                generation: header.generation(),
-                revision: next.id().revision,
-            });
-            made = Some((from, value, next));
-            Ok::<_, StoreError>(((), changes))
-        })?;
-        let (from, value, next) = made.ok_or(StoreError::InMemory)?;
-        let mut state = write(&self.session().shared.state);
-        let open = state.open_mut()?;
-        // Another thread may have caught up with this header, or with a later one.
-        if open.keys().is_some_and(|keys| keys.header().id() == from) {
-            open.adopt_header(next);
+/// Writes a new generation with `write_generation`, which also gets a free number for it, and switches the store to it. Returns
+/// `false` without having done anything if the store has no other hosts. If another host has changed the store by then,
+/// everything begins again. The third time nobody can change it; that takes a second connection.
+///
+/// The first times need no snapshot: the switch succeeds only if the root is still the one that was copied, and what was
+/// copied has the tags that lead down from it.
+pub(crate) fn switch(
+    state: &RwLock<State>,
+    write_generation: &mut dyn FnMut(&Open, u64) -> Result<NewGeneration, StoreError>,
+) -> Result<bool, StoreError> {
+    {
+        let state = read(state);
+        let open = state.open()?;
+        if open.storage().shared().is_none() {
+            return Ok(false);
         }
-        Ok(value)
+        if open.keys().is_none() {
+            return Ok(true);
+        }
     }
-
-    /// Writes a new generation with `write`, and switches the store to it. If another host has changed the store by then,
-    /// everything begins again. The third time nobody can change it; that takes a second connection.
-    ///
-    /// The first times need no snapshot: the switch succeeds only if the root is still the one that was copied, and what was
-    /// copied has the tags that lead down from it.
-    pub(crate) fn switch_shared(
-        &mut self,
-        write_generation: &mut dyn FnMut(&Open) -> Result<NewGeneration, StoreError>,
-    ) -> Result<(), StoreError> {
-        let session = self.session().clone();
-        session.refresh()?;
-        for attempt in 0..CATCHES {
-            let mut state = write(&session.shared.state);
-            let (new, batch, applied) = {
-                let open = state.open_mut()?;
-                let is_locked = attempt >= OPTIMISTIC && can_lock(open.storage());
-                let mut within = if is_locked {
-                    Within::begin(open, Access::Locked)?
-                } else {
-                    Within::without_transaction(open)
-                };
-                if within.catch_up()? == Caught::Moving {
-                    drop(within);
-                    drop(state);
-                    session.refresh()?;
-                    continue;
-                }
-                let version = within.version();
-                let new = match write_generation(&within) {
-                    Ok(new) => new,
-                    Err(error) if is_taken(&error) || is_mismatch(&error) => {
-                        drop(within);
-                        drop(state);
-                        if session.refresh()? == version && !is_taken(&error) {
-                            return Err(error);
-                        }
-                        continue;
-                    }
-                    Err(error) => return Err(error),
-                };
-                let batch = switching(&within, &new)?;
-                renew_lease(within.storage(), new.next.generation)?;
-                let applied = is_locked.then(|| commit(&within, &batch));
-                (new, batch, applied)
+    refresh(state)?;
+    for attempt in 0..CATCHES {
+        let mut opened = write(state);
+        let (new, batch, applied) = {
+            let open = opened.open_mut()?;
+            let is_locked = attempt >= OPTIMISTIC && can_lock(open.storage());
+            let mut within = if is_locked {
+                Within::begin(open, Access::Locked)?
+            } else {
+                Within::without_transaction(open)
             };
-            let open = state.open_mut()?;
-            let applied = applied.unwrap_or_else(|| commit(open, &batch));
-            let is_switched = match applied {
-                Ok(()) => true,
-                Err(StorageError::Conflict) => false,
-                Err(StorageError::Unknown(_)) => find_out(open, &batch)?,
-                Err(error) => {
-                    let _ = open.storage().remove_generation(new.next.generation);
-                    return Err(error.into());
-                }
-            };
-            if !is_switched {
-                match open.storage().remove_generation(new.next.generation) {
-                    // Another host has taken the number since.
-                    Ok(()) | Err(StorageError::InUse(_)) => {}
-                    Err(error) => return Err(error.into()),
-                }
-                drop(state);
-                session.refresh()?;
+            if within.catch_up()? == Caught::Moving {
+                drop(within);
+                drop(opened);
+                refresh(state)?;
                 continue;
             }
-            let old = open.keys().map(|keys| keys.header().generation());
-            let NewGeneration { engine, next, root, root_value } = new;
-            open.replace(engine, next, root, root_value).discard();
-            open.forget_sealed();
-            open.remember();
-            let (storage, retry) = (Arc::clone(&open.storage), Retry::new(open));
-            drop(state);
-            return old.map_or(Ok(()), |old| remove_old(&*storage, old, retry));
+            let version = within.version();
+            let new = match begin(&within, write_generation) {
+                Ok(new) => new,
+                Err(error) if is_taken(&error) || is_mismatch(&error) => {
+                    drop(within);
+                    drop(opened);
+                    if refresh(state)? == version && !is_taken(&error) {
+                        return Err(error);
+                    }
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            let batch = switching(&within, &new)?;
+            renew_lease(within.storage(), new.next.generation)?;
+            let applied = is_locked.then(|| commit(&within, &batch));
+            (new, batch, applied)
+        };
+        let open = opened.open_mut()?;
+        let applied = applied.unwrap_or_else(|| commit(open, &batch));
+        let is_switched = match applied {
+            Ok(()) => true,
+            Err(StorageError::Conflict) => false,
+            Err(StorageError::Unknown(_)) => find_out(open, &batch)?,
+            Err(error) => {
+                let _ = open.storage().remove_generation(new.next.generation);
+                return Err(error.into());
+            }
+        };
+        if !is_switched {
+            match open.storage().remove_generation(new.next.generation) {
+                // Another host has taken the number since.
+                Ok(()) | Err(StorageError::InUse(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+            drop(opened);
+            refresh(state)?;
+            continue;
         }
-        let can_lock = can_lock(read(&session.shared.state).open()?.storage());
-        Err(StoreError::Unavailable(if can_lock { MOVING } else { CHANGING }.to_owned()))
+        let old = open.keys().map(|keys| keys.header().generation());
+        let NewGeneration { engine, next, root, root_value } = new;
+        open.replace(engine, next, root, root_value).discard();
+        open.forget_sealed();
+        open.remember();
+        let (storage, retry) = (Arc::clone(&open.storage), Retry::new(open));
+        drop(opened);
+        old.map_or(Ok(()), |old| remove_old(&*storage, old, retry))?;
+        return Ok(true);
     }
+    let can_lock = can_lock(read(state).open()?.storage());
+    Err(StoreError::Unavailable(if can_lock { MOVING } else { CHANGING }.to_owned()))
 }
+
+/// Writes a generation of a number that is free.
+fn begin(
+    open: &Open,
+    write_generation: &mut dyn FnMut(&Open, u64) -> Result<NewGeneration, StoreError>,
+) -> Result<NewGeneration, StoreError> {
+    let keys = open.keys().ok_or(StoreError::InMemory)?;
+    let storage = open.storage();
+    storage.shared().map_or(Ok(()), SharedStorage::remove_leftovers)?;
+    let old = keys.header().generation();
+    // Not simply above the highest: the server could name one so high that no number is left.
+    let taken = storage.generations()?;
+    let is_free = |number: &u64| !taken.contains(number);
+    // The next one is for the scratch generation.
+    let mut numbers = (old.saturating_add(1)..u64::MAX).take(NUMBERS);
+    let free = numbers.find(|number| is_free(number) && is_free(&(number + 1)));
+    let number = free.ok_or(StoreError::TooLarge)?;
+    write_generation(open, number).inspect_err(|error| {
+        if !is_taken(error) {
+            let _ = storage.remove_generation(number);
+        }
+    })
+}
+
+/// Numbers of generations that a rewrite looks at for a free one.
+const NUMBERS: usize = 1_000;
 
 /// Removes the generation from before a switch. Another host may be doing that already: then it waits until nothing is left.
 fn remove_old(storage: &dyn Storage, old: u64, mut retry: Retry) -> Result<(), StoreError> {
@@ -219,7 +211,7 @@ fn find_out(open: &Open, batch: &SharedBatch) -> Result<bool, StoreError> {
 }
 
 /// Whether another host that rewrites the store has taken the number of the new generation first.
-pub(crate) fn is_taken(error: &StoreError) -> bool {
+fn is_taken(error: &StoreError) -> bool {
     matches!(error, StoreError::Io(error) if error.kind() == std::io::ErrorKind::AlreadyExists)
 }
 

@@ -3,12 +3,11 @@
 use super::overlay::Overlay;
 use crate::session::error::StoreError;
 use crate::session::open::Open;
-use inmost_format::record::node::{Folder, Root, Totals, Trail};
+use inmost_format::record::node::{Folder, Root, Totals};
 use inmost_format::record::tree::Body;
 use inmost_format::record::{
     ByRecord, Flaw, Kind, Node, RecordError, RecordId, Sealed, Sealer, Tag, sealed,
 };
-use inmost_storage::limits::TRAIL_STEP;
 use inmost_storage::{Address, Batch, SharedBatch, StorageError};
 
 /// A sealed group, ready for the engine.
@@ -65,21 +64,6 @@ impl Open {
         let (revision, trail) = (root.commit, self.kept_trail(&root));
         let batch = SharedBatch { records, revision, trail, header };
         Ok(SealedGroup { batch, nodes: done, removed, root, root_value })
-    }
-
-    /// The trail of the root after the present one.
-    pub(crate) fn next_trail(&self) -> Trail {
-        let trail = self.root.trail;
-        sealed::tag_of(&self.root_value).map_or(trail, |tag| trail.after(&tag, self.sealer.store()))
-    }
-
-    /// The trail of this root, which follows the present one, if the server is to keep it: now and then, so that those that it keeps
-    /// overlap.
-    pub(crate) fn kept_trail(&self, root: &Root) -> Option<Vec<u8>> {
-        let group = |commit: u64| commit / TRAIL_STEP;
-        let is_kept =
-            self.engine.shared().is_some() && group(root.commit) != group(self.root.commit);
-        is_kept.then(|| root.trail.to_bytes())
     }
 
     /// Applies a sealed group. Readers see it from here on. Returns the group, unsealed, if the disk has no room for it: then
@@ -146,7 +130,7 @@ impl SealedGroup {
             }
             nodes.insert(id, Some(node));
         }
-        Overlay { nodes, ..Overlay::default() }
+        Overlay { nodes, header: self.batch.header, ..Overlay::default() }
     }
 }
 

@@ -47,7 +47,7 @@ impl Txn<'_> {
     /// Appends an entry to the history, whose number is that of this call.
     pub(crate) fn record(&mut self, change: Change<'_>) -> Result<(), RecordError> {
         let held = held(self, &change.before, &change.retired)?;
-        let channel = match (change.operation, self.author().channel()) {
+        let channel = match (change.operation, self.caller().channel()) {
             (Operation::Imported, _) => Channel::Import,
             (Operation::Expired, _) => Channel::Expiry,
             (_, channel) => channel,
@@ -55,7 +55,7 @@ impl Txn<'_> {
         let mut version = Version::nothing(self.number()?, now());
         version.operation = change.operation;
         version.channel = channel;
-        version.actor = Name::new(self.author().actor());
+        version.actor = Name::new(self.caller().actor());
         version.file = change.file.map_or(0, |info| info.number);
         version.previous = change.previous;
         version.path = Name::new(change.path);
@@ -71,8 +71,8 @@ impl Txn<'_> {
     /// Notes that objects were forgotten, so that a repair does not bring them back.
     pub(crate) fn note_forgotten(&mut self, forgotten: Vec<ObjectId>) -> Result<(), RecordError> {
         let mut version = Version::nothing(self.number()?, now());
-        version.actor = Name::new(self.author().actor());
-        version.channel = self.author().channel();
+        version.actor = Name::new(self.caller().actor());
+        version.channel = self.caller().channel();
         version.forgotten = forgotten;
         self.append(version)
     }

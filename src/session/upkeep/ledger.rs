@@ -23,14 +23,13 @@ pub(crate) use crate::session::expiry_settings::DAY;
 use crate::session::expiry_settings::ExpirySettings;
 use crate::session::open::Open;
 use crate::session::transaction::Txn;
-use crate::session::transaction::author::Author;
+use crate::session::transaction::caller::Caller;
 use crate::session::transaction::overlay::Overlay;
 
 impl Open {
     /// Notes that a file was read, if the store records that. The next commit writes it.
     pub(crate) fn note_reading(&self, file: u64) {
-        // On a shared store the readings of other hosts would be missing.
-        if self.root().reads_since == 0 || self.is_shared() {
+        if !self.records_readings() {
             return;
         }
         let mut waiting = self.waiting.files();
@@ -183,7 +182,7 @@ impl Txn<'_> {
 /// once the group is durable.
 pub(crate) fn record_into(open: &Open, group: &mut Overlay) -> Result<Vec<u64>, RecordError> {
     let mut files: Vec<u64> = open.waiting.files().iter().copied().collect();
-    let mut txn = Txn::new(open, group, &Author::default());
+    let mut txn = Txn::new(open, group, &Caller::default());
     let mut root = txn.root()?;
     if root.reads_since == 0 {
         return Ok(files);
@@ -206,7 +205,7 @@ pub(crate) fn record_into(open: &Open, group: &mut Overlay) -> Result<Vec<u64>, 
         group.merge(changes)?;
         return Ok(files);
     }
-    let mut txn = Txn::new(open, group, &Author::default());
+    let mut txn = Txn::new(open, group, &Caller::default());
     txn.put(RecordId::ROOT, root.into());
     let changes = txn.into_overlay();
     group.merge(changes)?;

@@ -6,15 +6,14 @@
 
 use crate::session::clock::now;
 use crate::session::open::Open;
+use crate::session::shared;
 use crate::session::transaction::Txn;
-use crate::session::transaction::author::Author;
+use crate::session::transaction::caller::Caller;
 use crate::session::transaction::overlay::Overlay;
 use inmost_format::limits::FILE_INLINE_AGAIN;
 use inmost_format::record::node::{Entries, Entry, File, Folder, Name, Text, What, Writer};
 use inmost_format::record::tree::{Body, Owner};
-use inmost_format::record::{
-    Flaw, Kind, NodeSink, ObjectId, RecordError, RecordId, load_file, load_folder,
-};
+use inmost_format::record::{NodeSink, ObjectId, RecordError, RecordId, load_file, load_folder};
 use inmost_storage::limits::BATCH_RECORDS;
 use inmost_storage::{Address, StorageError};
 
@@ -64,14 +63,14 @@ pub(super) fn piece(
     staged: Option<ObjectId>,
     budget: usize,
 ) -> Result<Overlay, RecordError> {
-    let author = Author::default();
-    let mut txn = Txn::new(open, group, &author);
+    let caller = Caller::default();
+    let mut txn = Txn::new(open, group, &caller);
     let Some(damaged) = reap(&mut txn, staged, None, budget)? else {
         return removable(open, txn.into_overlay());
     };
     // The changes made to the damaged object before its damage was found would be committed without a parent. So
     // reaping runs again, and skips that object.
-    let mut txn = Txn::new(open, group, &author);
+    let mut txn = Txn::new(open, group, &caller);
     match reap(&mut txn, staged, Some(damaged), budget)? {
         None => removable(open, txn.into_overlay()),
         Some(_) => Ok(Overlay::default()),
@@ -82,7 +81,7 @@ pub(super) fn piece(
 /// which is after they are in the journal: then no unlock would succeed until a repair, for records that nobody needs. They stay
 /// until a rewrite.
 pub(super) fn removable(open: &Open, mut changes: Overlay) -> Result<Overlay, RecordError> {
-    if open.engine().shared().is_some() {
+    if open.is_remote() {
         // A server reads and removes rows alike, and each question would be a round trip.
         return Ok(changes);
     }
@@ -166,12 +165,9 @@ fn staged_entry(
     let entry = folder.body.entry(txn, system, name.as_str())?.filter(|entry| entry.id == object);
     let is_own =
         |entry: &Entry| entry.writer.is_some_and(|writer| writer.session == txn.session_number());
-    if txn.is_shared() && !entry.as_ref().is_some_and(is_own) {
-        // Another host took this one for gone, and has begun to remove the object or is done with it. The number may belong
-        // to another object by now.
-        return Err(StorageError::Unavailable(REMOVED.to_owned()).into());
-    }
-    entry.ok_or(RecordError::Damaged { kind: Kind::Folder, flaw: Flaw::Malformed })
+    // Otherwise another host took this one for gone, and has begun to remove the object or is done with it. The number may belong
+    // to another object by now.
+    entry.filter(is_own).ok_or_else(|| StorageError::Unavailable(REMOVED.to_owned()).into())
 }
 
 /// Reaps from the beginning of the system folder.
@@ -193,19 +189,17 @@ fn reap(
     let mut changed = false;
     while budget > 0 {
         let Some(mut entry) = folder.body.first_entry(txn, system.id)? else { break };
-        if Some(entry.id) == staged || is_of_another_host(txn, &entry) {
+        if Some(entry.id) == staged || is_being_written(txn, &entry) {
             // The objects that are being written are among the first, because names count up.
             let (_, leaf) = folder.body.find(txn, system.id, |_, _| 0)?;
             let mut rest = leaf.0.iter();
-            let free = rest.find(|it| Some(it.id) != staged && !is_of_another_host(txn, it));
+            let free = rest.find(|it| Some(it.id) != staged && !is_being_written(txn, it));
             let Some(free) = free else { break };
             entry = free.clone();
         }
         budget -= 1;
-        if txn.is_shared() {
-            // From now on its writer must not take it for whole.
-            entry.writer = None;
-        }
+        // From now on its writer must not take it for whole.
+        entry.writer = None;
         let finished = if Some(entry.id) == damaged {
             budget = 0;
             if txn.is_pending(entry.head()) {
@@ -238,12 +232,8 @@ fn reap(
     Ok(None)
 }
 
-/// Whether another host may still be writing this object.
-fn is_of_another_host(txn: &Txn<'_>, entry: &Entry) -> bool {
-    let writer = entry.writer.filter(|_| txn.is_shared());
-    writer.is_some_and(|writer| {
-        writer.session != txn.session_number() && now().abs_diff(writer.time) < WRITER_GONE
-    })
+fn is_being_written(txn: &Txn<'_>, entry: &Entry) -> bool {
+    entry.writer.is_some_and(|writer| shared::is_being_written(txn.open(), writer))
 }
 
 /// Removes records of a file from its end. Returns whether nothing is left of it.
@@ -332,10 +322,6 @@ fn reap_folder(
 }
 
 const REMOVED: &str = "a long write stood still for an hour, so another host removed it";
-/// How long, in milliseconds, another host may take between two steps of a long write, before its object is removed as that of
-/// a host that is gone. The clocks of the hosts may differ by less than that.
-const WRITER_GONE: u64 = 60 * 60 * 1_000;
-
 /// Appends an entry to the system folder and returns its name. Names count up, so new entries are adjacent at the end,
 /// and reaped ones at the beginning.
 fn adopt(

@@ -13,7 +13,7 @@ use super::reap;
 use crate::session::error::StoreError;
 use crate::session::open::Open;
 use crate::session::transaction::Txn;
-use crate::session::transaction::author::Author;
+use crate::session::transaction::caller::Caller;
 use crate::session::transaction::overlay::Overlay;
 
 /// Whether anything is to be dropped. Nothing can be dropped from a history whose head is damaged.
@@ -47,7 +47,7 @@ pub(crate) fn trim_into(open: &Open, group: &mut Overlay) -> Result<(), RecordEr
     let taken = group.records_with(&Overlay::default());
     // Changes deep in folders take more than is left. If they dropped nothing, nothing would be dropped where all changes are.
     let budget = BATCH_RECORDS.saturating_sub(taken.saturating_add(UPKEEP)).max(LEAST);
-    let mut txn = Txn::new(open, group, &Author::default());
+    let mut txn = Txn::new(open, group, &Caller::default());
     match trim(&mut txn, expired_before(open, open.root()), budget) {
         Ok(()) => {}
         // Damage to old versions must not block a valid commit.
@@ -69,7 +69,7 @@ pub(crate) fn make_room(
     mut group: Overlay,
     staged: Option<ObjectId>,
 ) -> Result<Option<Overlay>, StoreError> {
-    let author = Author::default();
+    let caller = Caller::default();
     for step in 0..STEPS_FOR_ROOM {
         let Ok(growth @ 1..) = usize::try_from(open.growth(&group)?) else {
             return Ok((step > 0).then_some(group));
@@ -80,7 +80,7 @@ pub(crate) fn make_room(
             changes => changes?,
         };
         if changes.is_empty() {
-            let mut txn = Txn::new(open, &group, &author);
+            let mut txn = Txn::new(open, &group, &caller);
             drop_oldest_text(&mut txn)?;
             changes = reap::removable(open, txn.into_overlay())?;
         }

@@ -1,18 +1,21 @@
 //! The keyslots of an unlocked store: listed, added, replaced and removed.
 //!
 //! A change makes the next header, writes it to copy A and then to copy B, and then commits a root that names it; only
-//! then is it acknowledged. A crash before copy A leaves the old state, and a crash after the root leaves the new one.
+//! then is it acknowledged. In a database header and root change in one step. A crash before copy A leaves the old state, and a crash after the root leaves the new one.
 //! In between, the credentials of both open the store. Once the root is committed, the old header is refused wherever
 //! it comes from.
 
 use inmost_format::header::{NewSlot, NextHeader, SlotInfo, Unlocked};
+use inmost_storage::HeaderChange;
 
 use crate::session::clock::now;
-use crate::session::commit::exclusive::Exclusive;
+use crate::session::commit::exclusive::{Exclusive, TRIES};
 use crate::session::commit::handle::Session;
 use crate::session::error::StoreError;
-use crate::session::open::generation::write_headers;
-use crate::session::sync::write;
+use crate::session::shared;
+use crate::session::transaction::Txn;
+use crate::session::transaction::caller::Caller;
+use crate::session::transaction::overlay::Overlay;
 
 impl Session {
     /// Lists the keyslots in use, in order of their numbers.
@@ -70,32 +73,56 @@ impl Session {
 }
 
 impl Exclusive<'_> {
-    /// Makes the next header with `change` and switches to it.
+    /// Makes the next header with `change` and switches to it. `change` runs again if another host has changed the header.
     fn change_header<T>(
         &mut self,
         mut change: impl FnMut(&Unlocked) -> Result<(T, NextHeader), StoreError>,
     ) -> Result<T, StoreError> {
-        if self.session().is_shared() {
-            return self.change_header_shared(&mut change);
-        }
         let session = self.session().clone();
-        let ((value, next), present) = session.read_once(|open| {
+        let mut made = session.read_once(|open| {
+            if !shared::header_goes_first(open) {
+                return Ok(None);
+            }
             let keys = open.keys().ok_or(StoreError::InMemory)?;
-            Ok::<_, StoreError>((change(keys)?, keys.header().id()))
+            let (value, next) = change(keys)?;
+            Ok::<_, StoreError>(Some((keys.header().id(), value, next)))
         })?;
-        // On a full disk this is refused, while nothing has changed. And a root must name the header that the next one is made
-        // from, which it does not after an unlock without room for that.
-        self.commit(|txn| txn.bind_header(present).map_err(StoreError::from))?;
-        let id = next.id();
-        let written = session
-            .read(|open| write_headers(open.storage(), next.bytes()))
-            .and_then(|()| {
-                write(&session.shared.state).open_mut()?.adopt_header(next);
-                Ok(())
-            })
-            .and_then(|()| self.commit(|txn| txn.bind_header(id).map_err(StoreError::from)));
-        // Once a write of copy A has begun, only a new unlock can tell which header is in effect.
-        written.map_err(|error| session.halt(error))?;
+        if let Some((present, ..)) = &made {
+            // On a full disk this is refused, while nothing has changed. And a root must name the header that the next one is made
+            // from, which it does not after an unlock without room for that.
+            self.commit(|txn| txn.bind_header(*present).map_err(StoreError::from))?;
+        }
+        self.commit_planned(TRIES, |open| {
+            let keys = open.keys().ok_or(StoreError::InMemory)?;
+            let header = keys.header();
+            // Deriving a key is expensive, and only another header makes it necessary again.
+            let (from, value, next) = match made.take() {
+                Some((from, value, next)) if from == header.id() => (from, value, next),
+                _ => {
+                    let (value, next) = change(keys)?;
+                    (header.id(), value, next)
+                }
+            };
+            let (group, caller) = (Overlay::default(), Caller::default());
+            let mut txn = Txn::new(open, &group, &caller);
+            txn.bind_header(next.id())?;
+            let mut changes = txn.into_overlay();
+            changes.header = Some(HeaderChange {
+                expect: header.bytes().to_vec(),
+                next: next.bytes().to_vec(),
+                generation: header.generation(),
+                revision: next.id().revision,
+            });
+            made = Some((from, value, next));
+            Ok::<_, StoreError>(((), changes))
+        })?;
+        let (from, value, next) = made.ok_or(StoreError::InMemory)?;
+        session.adjust(|open| {
+            // Another thread may have caught up with this header, or with a later one.
+            if open.keys().is_some_and(|keys| keys.header().id() == from) {
+                open.adopt_header(next);
+            }
+        })?;
         Ok(value)
     }
 }

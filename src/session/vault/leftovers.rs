@@ -4,7 +4,6 @@
 use crate::session::commit::handle::Session;
 use crate::session::error::StoreError;
 use crate::session::open::Open;
-use crate::session::sync::write;
 use crate::session::upkeep::reap;
 use inmost_format::header::Header;
 use inmost_format::record::HeaderId;
@@ -81,7 +80,7 @@ impl Session {
                 // A full disk keeps nobody from reading. The next commit that has room names the header. Until then the store is
                 // as it was before this unlock.
                 (Err(StoreError::DiskFull), Some(header), None) => {
-                    write(&self.shared.state).open_mut()?.bind_later(header);
+                    self.adjust(|open| open.bind_later(header))?;
                 }
                 (bound, ..) => bound?,
             }
@@ -93,15 +92,13 @@ impl Session {
                 Ok::<(), StoreError>(())
             })?;
         }
-        if self.is_shared() {
-            // Reaping goes along with later commits. Here it would cost round trips at every unlock of every host.
-            return Ok(());
-        }
-        // On a full disk the remaining space is left to the application's own calls.
+        // On a full disk the remaining space is left to the application's own calls. On a server this would cost round trips at every
+        // unlock of every host, so there it goes along with later commits.
         let can_reap = |open: &Open| {
-            Ok::<_, StoreError>(!open.storage().is_short_of_room() && reap::is_due(open)?)
+            let has_room = !open.storage().is_short_of_room();
+            Ok::<_, StoreError>(has_room && !open.is_remote() && reap::is_due(open)?)
         };
-        if self.read(can_reap)? {
+        if self.read_once(can_reap)? {
             self.exclusive(|exclusive| (0..REAP_ROUNDS).try_for_each(|_| exclusive.reap()))?;
         }
         Ok(())

@@ -48,7 +48,7 @@ pub(super) fn edit<T>(
     make: impl Fn(&str, &Guard) -> Result<T, FileError>,
 ) -> Result<(T, Cleared), Failure> {
     let mut cleared = Cleared::default();
-    let mut is_newest = !session.is_shared();
+    let mut is_newest = session.knows_newest();
     let mut guard = Guard::expecting(None, is_newest);
     for _ in 0..ATTEMPTS {
         let result = make(cleared.text(new), &guard);

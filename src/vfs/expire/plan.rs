@@ -84,8 +84,7 @@ impl Walk {
     /// Reads what is known of readings. Instead of a walk, returns why no file expires.
     fn begin(open: &Open, unused_for: u64) -> Result<Result<Self, ExpiryHindrance>, StoreError> {
         let root = open.root().clone();
-        // Of a shared store, nobody records what other hosts read.
-        if root.reads_since == 0 || open.is_shared() {
+        if !open.records_readings() {
             return Ok(Err(ExpiryHindrance::NotRecording));
         }
         if !is_clock_plausible(&root, unused_for) {

@@ -64,7 +64,7 @@ pub(crate) fn forget_first(
 /// [`StoreError::TooLarge`] if they are too many for this commit: [`forget_first`] removes them in several. [`FileError::Store`] if a
 /// part of the history cannot be read.
 pub(crate) fn forget_before(txn: &mut Txn<'_>) -> Result<(), FileError> {
-    if txn.author().keeps_texts() {
+    if txn.caller().keeps_texts() {
         return Ok(());
     }
     let number = txn.number()?;

@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
-use super::CATCHES;
-use super::adopt::{Seen, check_order, open_root, pull_all};
-use super::transaction::MOVING;
+use super::{Vault, VaultOptions, occupied};
 use crate::session::anchor::freshness::{self, Rollback};
 use crate::session::anchor::{Anchor, Mark};
 use crate::session::commit::handle::Session;
 use crate::session::error::StoreError;
 use crate::session::open::Open;
 use crate::session::open::generation::{open_records, sealer};
-use crate::session::vault::{Vault, VaultOptions, occupied};
+use crate::session::shared::{CATCHES, MOVING, Seen, check_order, open_root, pull_all};
 use inmost_format::header::{Credential, Unlocked};
 use inmost_format::record::{Flaw, Kind, RecordId, Tag};
 use inmost_storage::{Delta, EngineKind, HeaderCopy, SharedStorage, Storage};
@@ -55,16 +53,17 @@ impl VaultOptions {
 
 impl Vault {
     /// Unlocks a store that other hosts may use and change at the same time.
-    pub(in crate::session) fn unlock_shared(
+    pub(super) fn unlock_shared(
         &mut self,
         storage: &Arc<dyn Storage>,
+        place: &dyn SharedStorage,
         credential: &Credential<'_>,
         rollback: Rollback,
     ) -> Result<Session, StoreError> {
         let mut was_behind = false;
         for _ in 0..CATCHES {
             let keys = self.unlock_header(credential)?;
-            let begun = newest(&**storage, keys)
+            let begun = newest(place, keys)
                 .and_then(|(keys, delta)| self.begin_shared(storage, keys, &delta, rollback));
             match begun {
                 Ok(session) => {
@@ -142,11 +141,11 @@ impl Vault {
 }
 
 /// The newest records of the generation that the header names.
-fn newest(storage: &dyn Storage, keys: Unlocked) -> Result<(Unlocked, Delta), StoreError> {
+fn newest(place: &dyn SharedStorage, keys: Unlocked) -> Result<(Unlocked, Delta), StoreError> {
     let header = keys.header();
-    let mut delta = storage.shared().and_then(|it| it.take_prefetched(header.generation()));
+    let mut delta = place.take_prefetched(header.generation());
     if delta.is_none() {
-        let engine = open_records(storage, header)?;
+        let engine = open_records(place, header)?;
         delta = pull_all(&*engine, sealer(&keys).address(RecordId::ROOT))?;
     }
     let delta = delta.filter(|delta| delta.root.is_some());

@@ -1,4 +1,4 @@
-//! Who makes a change, as the history of a store records it.
+//! On whose behalf a handle works: who makes its changes, as the history of a store records it, and within which limits.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use inmost_format::secret::Wiped;
 
 use crate::session::options::Quotas;
 
-/// The label of the actor and the part of the program that makes a change.
+/// The label of the actor, the part of the program that makes a change, and what the two may use.
 #[derive(Clone)]
-pub(crate) struct Author {
+pub(crate) struct Caller {
     actor: Option<Arc<Wiped<String>>>,
     channel: Channel,
     /// Whether what is read counts as used, for the expiry of files.
@@ -20,7 +20,7 @@ pub(crate) struct Author {
     quotas: Option<Quotas>,
 }
 
-impl Default for Author {
+impl Default for Caller {
     fn default() -> Self {
         Self {
             actor: None,
@@ -32,7 +32,7 @@ impl Default for Author {
     }
 }
 
-impl Author {
+impl Caller {
     /// The same channel with another label.
     pub(crate) fn named(&self, actor: &str) -> Self {
         let label = label(actor);
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_label_has_no_control_characters_and_at_most_64_bytes() {
-        let actor = |sent: &str| Author::default().named(sent).actor().to_owned();
+        let actor = |sent: &str| Caller::default().named(sent).actor().to_owned();
         assert_eq!(actor("Claude Code 2.1"), "Claude Code 2.1");
         assert_eq!(actor("a\x1b[31m\nb\u{202e}c"), "a[31mbc");
         assert_eq!(actor(&"ß".repeat(40)), "ß".repeat(32));

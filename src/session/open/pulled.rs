@@ -1,17 +1,62 @@
-//! Sealed records that came along with a pull, within a bound.
+//! What a session keeps of a store because other hosts change it too.
 //!
-//! They are what the server sent, not yet opened. Each is compared with the tag of a reference before use, so an entry that
+//! Sealed records come along with a pull, not yet opened. Each is compared with the tag of a reference before use, so one that
 //! is out of date does no harm.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use crate::session::sync::lock;
 use inmost_storage::Address;
 
+/// Records that a pull has brought, and what came of reading others.
+pub(crate) struct Pulled {
+    /// Commits of other hosts, or several at once, that the session has taken over.
+    pub(crate) adopted: u64,
+    /// Sealed records, as they were stored.
+    sealed: SealedCache,
+    /// Nodes that were not those that their references mean.
+    mismatches: AtomicU64,
+    /// How long to look for the server after a connection was lost.
+    pub(crate) outcome_timeout: Duration,
+}
+
+impl Pulled {
+    pub(super) fn new(outcome_timeout: Duration) -> Self {
+        let sealed = SealedCache::default();
+        Self { adopted: 0, sealed, mismatches: AtomicU64::new(0), outcome_timeout }
+    }
+
+    /// A record that a pull has brought.
+    pub(super) fn get(&self, address: &Address) -> Option<Arc<[u8]>> {
+        self.sealed.get(address)
+    }
+
+    /// Keeps records, of which the newest come first.
+    pub(crate) fn keep(&self, rows: &[(Address, Vec<u8>)]) {
+        // What comes last stays longest.
+        rows.iter().rev().for_each(|(address, value)| self.sealed.put(*address, value));
+    }
+
+    /// Forgets the records, for a generation that is used no more.
+    pub(crate) fn clear(&self) {
+        self.sealed.clear();
+    }
+
+    pub(super) fn note_mismatch(&self) {
+        self.mismatches.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn mismatches(&self) -> u64 {
+        self.mismatches.load(Ordering::Relaxed)
+    }
+}
+
 /// A bounded map. When it is full, what came first goes first.
 #[derive(Default)]
-pub(super) struct SealedCache(Mutex<Held>);
+struct SealedCache(Mutex<Held>);
 
 #[derive(Default)]
 struct Held {
@@ -21,12 +66,12 @@ struct Held {
 }
 
 impl SealedCache {
-    pub(super) fn get(&self, address: &Address) -> Option<Arc<[u8]>> {
+    fn get(&self, address: &Address) -> Option<Arc<[u8]>> {
         lock(&self.0).values.get(address).cloned()
     }
 
     /// Keeps the newest value of a record.
-    pub(super) fn put(&self, address: Address, value: &[u8]) {
+    fn put(&self, address: Address, value: &[u8]) {
         let mut held = lock(&self.0);
         held.bytes = held.bytes.saturating_add(cost(value));
         match held.values.insert(address, value.into()) {
@@ -40,7 +85,7 @@ impl SealedCache {
         }
     }
 
-    pub(super) fn clear(&self) {
+    fn clear(&self) {
         *lock(&self.0) = Held::default();
     }
 }

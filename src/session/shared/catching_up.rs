@@ -1,7 +1,11 @@
 //! Catching up with what other hosts have committed.
 
+use std::sync::RwLock;
+
 use crate::session::error::StoreError;
 use crate::session::open::Open;
+use crate::session::open::state::State;
+use crate::session::sync::{read, write};
 use inmost_format::crypto::keys::StoreId;
 use inmost_format::header::{Header, HeaderError, NextHeader};
 use inmost_format::record::node::{Root, Trail};
@@ -12,14 +16,14 @@ use inmost_storage::{
 };
 
 /// The newest state that a session had seen when it began to pull.
-pub(in crate::session) struct Seen {
-    pub(super) commit: u64,
-    pub(super) tag: Option<Tag>,
+pub(crate) struct Seen {
+    pub(crate) commit: u64,
+    pub(crate) tag: Option<Tag>,
 }
 
 /// What came of a pull.
 #[derive(PartialEq, Eq)]
-pub(in crate::session) enum Caught {
+pub(crate) enum Caught {
     /// The session is at the pulled state, or at a later one.
     Up,
     /// Header and root did not belong together, because they changed in between.
@@ -27,14 +31,15 @@ pub(in crate::session) enum Caught {
 }
 
 impl Open {
-    /// What has changed since the state of this session; `None` if nothing has.
-    pub(in crate::session) fn pull(&self) -> Result<Option<Delta>, StoreError> {
+    /// What has changed since the state of this session; `None` if nothing has. Nobody but this session changes a local store.
+    fn pull(&self) -> Result<Option<Delta>, StoreError> {
+        let Some(engine) = self.engine.shared() else { return Ok(None) };
         let known = Known {
             root: self.root_address(),
             root_value: Some(&self.root_value),
             revision: self.root.commit,
         };
-        match self.shared_engine()?.pull(&known, LIMIT)? {
+        match engine.pull(&known, LIMIT)? {
             Pull::Unchanged => Ok(None),
             Pull::Changed(delta) => Ok(Some(delta)),
         }
@@ -45,12 +50,8 @@ impl Open {
         shared(&*self.engine)
     }
 
-    pub(in crate::session) fn root_address(&self) -> Address {
-        self.sealer.address(RecordId::ROOT)
-    }
-
-    pub(in crate::session) fn seen(&self) -> Seen {
-        Seen { commit: self.root.commit, tag: sealed::tag_of(&self.root_value) }
+    fn seen(&self) -> Seen {
+        Seen { commit: self.root.commit, tag: self.root_tag() }
     }
 
     /// Takes over the state of a pull that began when the session had seen `seen`.
@@ -58,23 +59,22 @@ impl Open {
     /// # Errors
     /// [`StoreError::RolledBack`] if the pulled state cannot come after what was seen; [`StoreError::Locked`] if the keys
     /// were rotated; [`StoreError::Tampered`], [`StoreError::Unavailable`]. The session stays as it was.
-    pub(in crate::session) fn catch_up(
-        &mut self,
-        delta: Delta,
-        seen: &Seen,
-    ) -> Result<Caught, StoreError> {
+    fn catch_up(&mut self, delta: Delta, seen: &Seen) -> Result<Caught, StoreError> {
         match self.catch_up_same_header(delta, seen)? {
             Caught::Up => Ok(Caught::Up),
             Caught::Moving => self.follow_header(seen),
         }
     }
 
-    /// As [`catch_up`](Self::catch_up), but changes nothing and returns `Moving` if the store has another header.
-    pub(super) fn catch_up_same_header(
-        &mut self,
-        delta: Delta,
-        seen: &Seen,
-    ) -> Result<Caught, StoreError> {
+    /// Takes over the newest state that the engine, or a transaction in its place, sees. Changes nothing and returns `Moving` if
+    /// the store has another header.
+    pub(super) fn catch_up_here(&mut self) -> Result<Caught, StoreError> {
+        let seen = self.seen();
+        let Some(delta) = self.pull()? else { return Ok(Caught::Up) };
+        self.catch_up_same_header(delta, &seen)
+    }
+
+    fn catch_up_same_header(&mut self, delta: Delta, seen: &Seen) -> Result<Caught, StoreError> {
         let generation = self.keys().map(|keys| keys.header().generation());
         let Some(value) = delta.root.filter(|_| Some(delta.generation) == generation) else {
             return Ok(Caught::Moving);
@@ -169,27 +169,103 @@ impl Open {
     /// Makes a root that another host has committed the state of this session.
     fn adopt_root(&mut self, root: Root, value: Vec<u8>) {
         self.set_root(root, value);
-        if let Some(hosts) = &mut self.hosts {
-            hosts.adopted = hosts.adopted.saturating_add(1);
+        if let Some(pulled) = &mut self.pulled {
+            pulled.adopted = pulled.adopted.saturating_add(1);
         }
     }
 
-    /// Makes a root that another host or this one has committed the state of this session.
-    pub(in crate::session) fn set_root(&mut self, root: Root, value: Vec<u8>) {
-        self.cache.note_files(root.files);
-        self.root = root;
-        self.root_value = value;
-        self.unbound = None;
-        if let Some(hosts) = &mut self.hosts {
-            hosts.version = hosts.version.saturating_add(1);
-        }
+    pub(crate) fn keep_sealed(&self, rows: &[(Address, Vec<u8>)]) {
+        self.pulled.iter().for_each(|pulled| pulled.keep(rows));
     }
 
-    pub(in crate::session) fn keep_sealed(&self, rows: &[(Address, Vec<u8>)]) {
-        let Some(hosts) = &self.hosts else { return };
-        // The newest come first, and what comes last stays longest.
-        rows.iter().rev().for_each(|(address, value)| hosts.sealed.put(*address, value));
+    /// Forgets what pulls have brought, for a generation that is used no more.
+    pub(super) fn forget_sealed(&self) {
+        self.pulled.iter().for_each(|pulled| pulled.clear());
     }
+}
+
+/// Learns what other hosts have committed. From here on the session is at least at the state that the store had when this was
+/// called. Returns its version.
+///
+/// # Errors
+/// [`StoreError::Unavailable`]; [`StoreError::RolledBack`] if the store went back behind what this session saw;
+/// [`StoreError::Locked`] if the keys of the store were rotated.
+pub(crate) fn refresh(state: &RwLock<State>) -> Result<u64, StoreError> {
+    for _ in 0..CATCHES {
+        let (pull, seen) = {
+            let state = read(state);
+            let open = state.open()?;
+            let Some(pull) = open.pull()? else { return Ok(open.version()) };
+            (pull, open.seen())
+        };
+        let mut state = write(state);
+        match state.open_mut()?.catch_up(pull, &seen) {
+            Ok(Caught::Up) => return Ok(state.open()?.version()),
+            Ok(Caught::Moving) => {}
+            Err(StoreError::Locked) => {
+                // The keys in hand open nothing any more.
+                *state = State::Locked;
+                return Err(StoreError::Locked);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Err(StoreError::Unavailable(MOVING.to_owned()))
+}
+
+/// Plans on the state of this version. `None` if it is not the present one any more, also if something could not be read for that
+/// reason.
+pub(crate) fn on_version<T>(
+    state: &RwLock<State>,
+    version: u64,
+    plan: impl FnOnce(&Open) -> Result<T, StoreError>,
+) -> Result<Option<T>, StoreError> {
+    let planned = {
+        let state = read(state);
+        let open = state.open()?;
+        if open.version() != version {
+            return Ok(None);
+        }
+        plan(open)
+    };
+    match planned {
+        Err(StoreError::Tampered { .. }) if refresh(state)? != version => Ok(None),
+        planned => planned.map(Some),
+    }
+}
+
+/// A state that a call has run on.
+#[derive(Clone, Copy)]
+pub(crate) struct At {
+    pub(crate) version: u64,
+    /// Commits of other hosts that the session had taken over by then; `None` if there are no other hosts.
+    adopted: Option<u64>,
+}
+
+impl At {
+    pub(crate) fn of(open: &Open) -> Self {
+        let adopted = open.pulled.as_ref().map(|pulled| pulled.adopted);
+        Self { version: open.version(), adopted }
+    }
+}
+
+/// Whether a result that changes nothing counts.
+pub(crate) enum Confirmed {
+    /// It rests on the newest state.
+    Newest,
+    /// Another thread of this session has committed since.
+    PassedHere,
+    /// Another host has committed since.
+    Overtaken,
+}
+
+/// Finds out whether a state is still the newest one. On a local store the newest one was seen when the call ran.
+pub(crate) fn confirm(state: &RwLock<State>, at: At) -> Result<Confirmed, StoreError> {
+    if at.adopted.is_none() || refresh(state)? == at.version {
+        return Ok(Confirmed::Newest);
+    }
+    let now = At::of(read(state).open()?);
+    Ok(if now.adopted == at.adopted { Confirmed::PassedHere } else { Confirmed::Overtaken })
 }
 
 fn shared(engine: &dyn Engine) -> Result<&dyn SharedEngine, StorageError> {
@@ -197,10 +273,7 @@ fn shared(engine: &dyn Engine) -> Result<&dyn SharedEngine, StorageError> {
 }
 
 /// The newest records of a generation; `None` if the engine claims that nothing is new, which cannot be.
-pub(in crate::session) fn pull_all(
-    engine: &dyn Engine,
-    root: Address,
-) -> Result<Option<Delta>, StoreError> {
+pub(crate) fn pull_all(engine: &dyn Engine, root: Address) -> Result<Option<Delta>, StoreError> {
     match shared(engine)?.pull(&Known::nothing(root), LIMIT)? {
         Pull::Unchanged => Ok(None),
         Pull::Changed(delta) => Ok(Some(delta)),
@@ -208,7 +281,7 @@ pub(in crate::session) fn pull_all(
 }
 
 /// Opens a stored root. Its place in time is not checked yet.
-pub(in crate::session) fn open_root(sealer: &Sealer, value: &[u8]) -> Result<Root, StoreError> {
+pub(crate) fn open_root(sealer: &Sealer, value: &[u8]) -> Result<Root, StoreError> {
     let tag = sealed::tag_of(value).ok_or(StoreError::tampered(Kind::Root, Flaw::Frame))?;
     match sealer.open(RecordId::ROOT, value, &tag)? {
         Node::Root(root) => Ok(Root::clone(&root)),
@@ -220,7 +293,7 @@ pub(in crate::session) fn open_root(sealer: &Sealer, value: &[u8]) -> Result<Roo
 /// same root. With a higher number, the seen root must be on its trail, or the trails that the server keeps must lead to it. So a
 /// store that was put back, or a fork of it, is noticed.
 /// Beyond [`TRAIL_REACH`] commits only the number counts: the server need not keep trails for ever.
-pub(super) fn check_order(
+pub(crate) fn check_order(
     engine: &dyn Engine,
     store: &StoreId,
     seen: &Seen,
@@ -254,3 +327,8 @@ pub(super) fn kept_trails(
 }
 
 const LIMIT: Limit = Limit { records: PULL_RECORDS, bytes: PULL_BYTES };
+
+/// Attempts to get a header and the root that names it. Each failure needs another host that changes keyslots or keys just then.
+pub(crate) const CATCHES: usize = 8;
+pub(crate) const MOVING: &str =
+    "header and records of the store do not belong together, or keep changing";

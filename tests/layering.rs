@@ -1,5 +1,5 @@
 //! Checks the layers inside the crates of the library and of the fuzz targets by reading their sources: a
-//! module must name only modules below it.
+//! module must name only modules below it, and no more than two files may import each other in a circle.
 //!
 //! The compiler checks the layers between crates: the engines cannot name a key, the format cannot name an
 //! engine, and neither can name a session, because they do not depend on those crates. This test checks what
@@ -14,7 +14,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
+use circles::{circles, circles_of, imports, module_of};
+use tokens::{What, names_in};
+
+#[path = "layering/circles.rs"]
+mod circles;
+#[path = "layering/tokens.rs"]
+mod tokens;
 
 /// A crate: its source folder and its top-level modules, lowest first. Modules in one row must not name each
 /// other. A crate without rows has no layers inside.
@@ -64,6 +70,43 @@ const CRATES: [Crate; 5] = [
             ],
         ],
     },
+];
+
+/// The rooms of a module: the modules inside it, lowest first. Those in one row must not name each other. Tests may name all.
+const ROOMS: [(&str, &[&[&str]]); 1] = [(
+    "session",
+    &[
+        &["clock", "sync"],
+        &["error"],
+        &["anchor", "cache", "expiry_settings", "history_settings", "idle", "options"],
+        &["open"],
+        &["transaction"],
+        &["shared"],
+        &["upkeep"],
+        &["commit"],
+        &["vault"],
+    ],
+)];
+
+/// The folders in which files are searched for circles of imports. The others have some that nobody has opened yet.
+const SEARCHED: [&str; 5] =
+    ["src", "crates/inmost-screen/src", "crates/inmost-storage/src", "nodejs/src", "python/src"];
+
+/// Circles of more than two files that are known. The list may only shrink.
+const KNOWN_CIRCLES: &[&[&str]] = &[
+    &["src/api/history.rs", "src/api/history/bystanders.rs", "src/api/history/undoing.rs"],
+    &[
+        "src/vfs/arrange.rs",
+        "src/vfs/change.rs",
+        "src/vfs/error.rs",
+        "src/vfs/file.rs",
+        "src/vfs/folder.rs",
+        "src/vfs/precondition.rs",
+        "src/vfs/versions/entries.rs",
+        "src/vfs/versions/find.rs",
+        "src/vfs/versions/forget.rs",
+        "src/vfs/versions/forget_search.rs",
+    ],
 ];
 
 /// Third-party crates that only one place may name, with the path prefixes of that place.
@@ -123,6 +166,44 @@ fn the_other_crates_reach_nothing_but_the_public_api() {
             assert!(!manifest.contains(internal), "{} depends on {internal}", folder.display());
         }
     }
+}
+
+#[test]
+fn no_more_than_two_files_import_each_other() {
+    let mut found: Vec<Vec<String>> = SEARCHED.iter().flat_map(|folder| circles(folder)).collect();
+    found.retain(|circle| circle.len() > 2);
+    let is_known = |circle: &&Vec<String>| {
+        let is_in = |known: &[&str]| circle.iter().all(|file| known.contains(&file.as_str()));
+        KNOWN_CIRCLES.iter().any(|known| is_in(known))
+    };
+    let new: Vec<_> = found.iter().filter(|circle| !is_known(circle)).collect();
+    assert!(new.is_empty(), "{new:#?}");
+}
+
+#[test]
+fn circles_are_found_through_groups_and_reexports() {
+    let files = |sources: &[(&str, &str)]| {
+        let sources = sources.iter().map(|(name, source)| (module_of(name), imports(source, name)));
+        circles_of(&sources.collect())
+    };
+    let lib = ("lib.rs", "mod a; mod b; mod c; #[cfg(test)] mod d;");
+    let circle = files(&[
+        lib,
+        ("a.rs", "use crate::{b::{self, B}, c};"),
+        ("b.rs", "mod inner; pub use inner::B;"),
+        ("b/inner.rs", "use super::super::c::C;"),
+        ("c.rs", "fn f(a: &crate::a::A) {}"),
+    ]);
+    assert_eq!(circle, [["a", "b::inner", "c"]]);
+    let none = files(&[
+        lib,
+        ("a.rs", "use crate::b::B;"),
+        ("b.rs", "mod inner; use crate::c; pub use self::inner::B; pub struct Other;"),
+        ("b/inner.rs", "use super::Other;"),
+        ("c.rs", "#[cfg(test)] mod tests { use crate::a; } #[cfg(test)] use crate::a::A;"),
+        ("d.rs", "use crate::a;"),
+    ]);
+    assert!(none.is_empty(), "{none:?}");
 }
 
 /// Files with one violation each: the name, the source, and a part of the error.
@@ -214,6 +295,11 @@ const VIOLATIONS: &[(&str, &str, &str)] = &[
         "argon2 is named outside crates/inmost-format/src/crypto/",
     ),
     ("src/helpers.rs", "", "helpers is in no layer"),
+    ("src/session/open.rs", "use super::vault::Vault;", "up to session::vault"),
+    ("src/session/open/root.rs", "use crate::session::{commit::Queue};", "up to session::commit"),
+    ("src/session/cache.rs", "use super::anchor::Anchor;", "sideways to session::anchor"),
+    ("src/session/open.rs", "use super::Session;", "session::Session is in no layer or room"),
+    ("src/session/helpers.rs", "", "session::helpers is in no room"),
 ];
 
 /// Cargo compiles only declared modules, and a test in any other file silently never runs.
@@ -282,7 +368,9 @@ fn allowed_sources_pass() {
             "crates/inmost-format/src/record/tree/replace.rs",
             "use super::super::codec; use super::super::{node, RecordError};",
         ),
-        ("src/session/unlock.rs", "mod tests { use super::super::slots::Slot; use super::*; }"),
+        ("src/session/open.rs", "mod tests { use super::super::error::StoreError; use super::*; }"),
+        ("src/session/open/tests.rs", "use crate::session::vault::Vault;"),
+        ("src/session/vault/keyslots.rs", "use super::create; use crate::session::open::Open;"),
         (
             "crates/inmost-engines/src/mod.rs",
             "mod sled; mod local { use super::sled::SledEngine; } fn sled() {}",
@@ -313,25 +401,44 @@ fn check(name: &str, source: &str) -> Vec<String> {
         module.pop();
     }
     // `lib.rs`, the list of modules and public items.
-    let Some(layer) = module.first().cloned() else { return Vec::new() };
+    let Some(layer) = module.first().cloned() else {
+        return Vec::new();
+    };
     if !krate.layers.is_empty() && krate.rank(&layer).is_none() {
         return vec![format!("{name}: {layer} is in no layer; give it a row in CRATES")];
     }
-    let mut errors = Vec::new();
+    let rooms = ROOMS.iter().find(|(divided, _)| krate.folder == "src" && *divided == layer);
+    let is_test = module.iter().any(|part| part == "tests");
+    let rooms = rooms.filter(|_| !is_test).zip(module.get(1).cloned());
+    if let Some(((_, rows), room)) = &rooms
+        && rank(rows, room).is_none()
+    {
+        return vec![format!("{name}: {layer}::{room} is in no room; give it a row in ROOMS")];
+    }
+    let mut errors: Vec<String> = Vec::new();
     for named in names_in(source, module) {
         let error = match &named.what {
-            What::Root(target) => krate.points_wrong(&layer, target),
+            What::Root(path) => match (&rooms, path.as_slice()) {
+                (Some(((_, rows), room)), [target, inside, ..]) if *target == layer => {
+                    let is_test = inside == "tests";
+                    let wrong = points_wrong(rows, room, inside).filter(|_| !is_test);
+                    wrong.map(|what| what.replace(inside.as_str(), &format!("{layer}::{inside}")))
+                }
+                (_, [target, ..]) => krate.points_wrong(&layer, target),
+                (_, []) => None,
+            },
             What::WholeCrate if krate.layers.is_empty() => None,
             What::WholeCrate => Some("names the whole crate".to_owned()),
             What::File => Some("includes a file by its path".to_owned()),
-            What::Crate(krate) => CONFINED
+            What::Crate(path) => CONFINED
                 .iter()
-                .find(|(confined, _)| confined == krate)
+                .find(|(confined, _)| path.first().is_some_and(|krate| confined == krate))
                 .filter(|(_, homes)| !homes.iter().any(|home| name.starts_with(home)))
-                .map(|(_, homes)| format!("{krate} is named outside {}", homes.join(", "))),
+                .map(|(krate, homes)| format!("{krate} is named outside {}", homes.join(", "))),
         };
         errors.extend(error.map(|what| format!("{name}:{}: {what}", named.line)));
     }
+    errors.dedup();
     errors
 }
 
@@ -351,226 +458,33 @@ fn check_foreign(source: &str) -> Vec<String> {
 
 impl Crate {
     fn points_wrong(&self, layer: &str, target: &str) -> Option<String> {
-        if self.layers.is_empty() || target == layer {
+        if self.layers.is_empty() {
             return None;
         }
-        let Some(height) = self.rank(target) else {
-            return Some(format!("{target} is in no layer; name it through its module"));
-        };
-        match height.cmp(&self.rank(layer)?) {
-            std::cmp::Ordering::Less => None,
-            std::cmp::Ordering::Equal => Some(format!("sideways to {target}")),
-            std::cmp::Ordering::Greater => Some(format!("up to {target}")),
-        }
+        points_wrong(self.layers, layer, target)
     }
 
     fn rank(&self, module: &str) -> Option<usize> {
-        self.layers.iter().position(|row| row.contains(&module))
+        rank(self.layers, module)
     }
 }
 
-/// An item that a source file names.
-struct Named {
-    what: What,
-    line: usize,
-}
-
-enum What {
-    /// A path from the root of this crate, by its first segment.
-    Root(String),
-    /// The root of this crate itself, which gives access to everything.
-    WholeCrate,
-    /// A path that begins elsewhere: in another crate, or with a name in scope.
-    Crate(String),
-    /// Source text from a file outside the usual place of its module.
-    File,
-}
-
-fn names_in(source: &str, module: Vec<String>) -> Vec<Named> {
-    let tokens: TokenStream = source.parse().unwrap();
-    let mut reader = Reader { module, names: Vec::new() };
-    reader.read(tokens, &Prefix::None);
-    reader.names
-}
-
-/// The prefix of the paths in a group.
-enum Prefix {
-    /// No prefix: ordinary code.
-    None,
-    /// No prefix, and each is a path: `use {a, b}`.
-    Bare,
-    /// The root of this crate: `use crate::{a, b}`.
-    Root,
-    /// A path that was already checked by its first segment.
-    Judged,
-}
-
-struct Reader {
-    /// The module that the tokens are in.
-    module: Vec<String>,
-    names: Vec<Named>,
-}
-
-impl Reader {
-    fn read(&mut self, tokens: TokenStream, prefix: &Prefix) {
-        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-        let mut at = 0;
-        while let Some(token) = tokens.get(at) {
-            let before = at.checked_sub(1).and_then(|before| tokens.get(before));
-            at += 1;
-            match token {
-                TokenTree::Group(group) => {
-                    if is_sign(before, '#') && sets_path(group.stream()) {
-                        self.name(What::File, group.span());
-                    }
-                    let depth = self.module.len();
-                    self.module.extend(inline_module(&tokens, at));
-                    let bare = is_word(before, "use");
-                    let prefix = if bare { Prefix::Bare } else { Prefix::None };
-                    self.read(group.stream(), &prefix);
-                    self.module.truncate(depth);
-                }
-                TokenTree::Ident(word) if !is_declared(before) => {
-                    let explicit = matches!(prefix, Prefix::Bare) || is_word(before, "use");
-                    at = match (word.to_string().as_str(), tokens.get(at)) {
-                        ("include", sign) if is_sign(sign, '!') => {
-                            self.name(What::File, word.span());
-                            at
-                        }
-                        ("extern", Some(TokenTree::Ident(krate))) if krate == "crate" => {
-                            at + 1 + self.extern_crate(tokens.get(at + 1))
-                        }
-                        _ => self.path(word, &tokens, at, prefix, explicit),
-                    };
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// Reads a path from its first segment. Returns the position after it. A single segment counts as a path
-    /// only if it is `explicit`.
-    fn path(
-        &mut self,
-        first: &Ident,
-        tokens: &[TokenTree],
-        mut at: usize,
-        prefix: &Prefix,
-        explicit: bool,
-    ) -> usize {
-        let mut segments = vec![first.to_string()];
-        let mut group = None;
-        let begin = at - 1;
-        while is_sign(tokens.get(at), ':') && is_sign(tokens.get(at + 1), ':') {
-            match tokens.get(at + 2) {
-                Some(TokenTree::Ident(segment)) => segments.push(segment.to_string()),
-                Some(TokenTree::Group(list)) if list.delimiter() == Delimiter::Brace => {
-                    group = Some(list.stream());
-                }
-                sign if is_sign(sign, '*') => {}
-                _ => break,
-            }
-            at += 3;
-        }
-        let end = at;
-        if is_word(tokens.get(at), "as") {
-            at += 2; // the new name is not a reference
-        }
-        if matches!(prefix, Prefix::Judged) {
-            return at;
-        }
-
-        let below = self.resolve(&segments, prefix);
-        match below.as_deref() {
-            None if explicit || end > begin + 1 => {
-                self.name(What::Crate(segments.swap_remove(0)), first.span());
-            }
-            None => {}
-            Some([module, ..]) => self.name(What::Root(module.clone()), first.span()),
-            // The items of a group start from the root.
-            Some([]) if group.is_some() => {}
-            Some([]) if is_visibility(tokens, begin, end) => {}
-            Some([]) => self.name(What::WholeCrate, first.span()),
-        }
-        if let Some(group) = group {
-            let root = below.is_some_and(|path| path.is_empty());
-            self.read(group, if root { &Prefix::Root } else { &Prefix::Judged });
-        }
-        at
-    }
-
-    /// Reads the tokens after `extern crate`. Returns their number.
-    fn extern_crate(&mut self, name: Option<&TokenTree>) -> usize {
-        let Some(TokenTree::Ident(name)) = name else { return 0 };
-        let what = if name == "self" { What::WholeCrate } else { What::Crate(name.to_string()) };
-        self.name(what, name.span());
-        1
-    }
-
-    /// Converts a path to one from the root of this crate, or returns `None` if it begins elsewhere.
-    fn resolve(&self, segments: &[String], prefix: &Prefix) -> Option<Vec<String>> {
-        let mut segments = segments.iter().map(String::as_str).peekable();
-        let mut path = match (prefix, *segments.peek()?) {
-            (Prefix::Root, _) | (_, "crate") => Vec::new(),
-            (_, "super" | "self") => self.module.clone(),
-            _ => return None,
-        };
-        segments.next_if(|first| matches!(*first, "crate" | "self"));
-        while segments.next_if_eq(&"super").is_some() {
-            path.pop();
-        }
-        path.extend(segments.map(str::to_owned));
-        Some(path)
-    }
-
-    fn name(&mut self, what: What, span: Span) {
-        self.names.push(Named { what, line: span.start().line });
-    }
-}
-
-/// Returns whether an attribute is `path = "..."`, or sets it conditionally. In the signature of a Python method it is the
-/// default of an argument.
-fn sets_path(attribute: TokenStream) -> bool {
-    let tokens: Vec<TokenTree> = attribute.into_iter().collect();
-    if is_word(tokens.first(), "pyo3") {
-        return false;
-    }
-    tokens.windows(2).any(|pair| is_word(pair.first(), "path") && is_sign(pair.get(1), '='))
-        || tokens.into_iter().any(|token| match token {
-            TokenTree::Group(group) => sets_path(group.stream()),
-            _ => false,
-        })
-}
-
-/// Returns the name of the module whose body ends just before `at`: `mod name { ... }`.
-fn inline_module(tokens: &[TokenTree], at: usize) -> Option<String> {
-    let [.., keyword, TokenTree::Ident(name), TokenTree::Group(_)] = tokens.get(..at)? else {
+fn points_wrong(rows: &[&[&str]], from: &str, target: &str) -> Option<String> {
+    if target == from {
         return None;
+    }
+    let Some(height) = rank(rows, target) else {
+        return Some(format!("{target} is in no layer or room; name it through its module"));
     };
-    is_word(Some(keyword), "mod").then(|| name.to_string())
-}
-
-/// Returns whether the next token declares a name or belongs to something already read.
-fn is_declared(before: Option<&TokenTree>) -> bool {
-    match before {
-        Some(TokenTree::Ident(word)) => word == "mod" || word == "fn",
-        Some(TokenTree::Punct(sign)) => sign.as_char() == '.',
-        _ => false,
+    match height.cmp(&rank(rows, from)?) {
+        std::cmp::Ordering::Less => None,
+        std::cmp::Ordering::Equal => Some(format!("sideways to {target}")),
+        std::cmp::Ordering::Greater => Some(format!("up to {target}")),
     }
 }
 
-fn is_sign(token: Option<&TokenTree>, sign: char) -> bool {
-    matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == sign)
-}
-
-fn is_word(token: Option<&TokenTree>, word: &str) -> bool {
-    matches!(token, Some(TokenTree::Ident(ident)) if ident == word)
-}
-
-/// Returns whether parentheses contain only a path: `pub(crate)`, `pub(in super::super)`.
-fn is_visibility(tokens: &[TokenTree], begin: usize, end: usize) -> bool {
-    let opened = begin == 0 || begin == 1 && is_word(tokens.first(), "in");
-    opened && end == tokens.len()
+fn rank(rows: &[&[&str]], module: &str) -> Option<usize> {
+    rows.iter().position(|row| row.contains(&module))
 }
 
 fn sources(folder: &Path) -> Vec<PathBuf> {

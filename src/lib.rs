@@ -103,7 +103,7 @@ pub use session::{
 
 // Stores in a PostgreSQL database.
 #[cfg(feature = "postgres")]
-pub use inmost_engines::postgres::{
+pub use inmost_postgres::{
     InvalidVaultId, PasswordFileError, PostgresConfig, PostgresUrl, Schema as PostgresSchema,
     SchemaError as PostgresSchemaError, ServerFacts, UrlError as PostgresUrlError, VaultId,
 };

@@ -4,6 +4,7 @@ pub(crate) mod anchor;
 mod cache;
 mod clock;
 mod commit;
+pub(crate) mod engines;
 mod error;
 mod expiry_settings;
 mod history_settings;

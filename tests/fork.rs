@@ -187,7 +187,7 @@ fn a_child_that_ends_does_not_give_up_the_lock_of_its_parent() {
 #[test]
 fn a_child_does_not_remove_the_store_that_its_parent_is_creating() {
     let (_folder, path) = place();
-    let mut storage = Some(LocalStorage::create(&path).unwrap());
+    let mut storage = Some(LocalStorage::create(&path, &[inmost_sled::KIND]).unwrap());
     in_child(|| drop(storage.take()));
     let storage = storage.unwrap();
     storage.create_generation(1, EngineKind::Sled).unwrap().close().unwrap();

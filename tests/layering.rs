@@ -29,7 +29,7 @@ struct Crate {
     layers: &'static [&'static [&'static str]],
 }
 
-const CRATES: [Crate; 5] = [
+const CRATES: [Crate; 8] = [
     Crate { folder: "crates/inmost-storage/src", layers: &[] },
     Crate {
         folder: "crates/inmost-format/src",
@@ -43,6 +43,9 @@ const CRATES: [Crate; 5] = [
         ],
     },
     Crate { folder: "crates/inmost-engines/src", layers: &[] },
+    Crate { folder: "crates/inmost-sled/src", layers: &[] },
+    Crate { folder: "crates/inmost-redb/src", layers: &[] },
+    Crate { folder: "crates/inmost-postgres/src", layers: &[] },
     Crate {
         folder: "src",
         layers: &[
@@ -76,7 +79,7 @@ const CRATES: [Crate; 5] = [
 const ROOMS: [(&str, &[&[&str]]); 1] = [(
     "session",
     &[
-        &["clock", "sync"],
+        &["clock", "engines", "sync"],
         &["error"],
         &["anchor", "cache", "expiry_settings", "history_settings", "idle", "options"],
         &["open"],
@@ -109,6 +112,16 @@ const KNOWN_CIRCLES: &[&[&str]] = &[
     ],
 ];
 
+/// Crates that only the library may depend on.
+const INTERNAL: [&str; 6] = [
+    "inmost-storage",
+    "inmost-format",
+    "inmost-engines",
+    "inmost-sled",
+    "inmost-redb",
+    "inmost-postgres",
+];
+
 /// Third-party crates that only one place may name, with the path prefixes of that place.
 const CONFINED: [(&str, &[&str]); 11] = [
     ("argon2", &["crates/inmost-format/src/crypto/"]),
@@ -121,11 +134,11 @@ const CONFINED: [(&str, &[&str]); 11] = [
     ("chacha20", &["crates/inmost-format/src/crypto/aead"]),
     ("chacha20poly1305", &["crates/inmost-format/src/crypto/"]),
     ("getrandom", &["crates/inmost-format/src/crypto/rng.rs"]),
-    ("redb", &["crates/inmost-engines/src/redb"]),
+    ("redb", &["crates/inmost-redb/src/"]),
     ("ring", &["crates/inmost-format/src/crypto/aead/"]),
-    ("rustls", &["crates/inmost-engines/src/postgres/"]),
-    ("sled", &["crates/inmost-engines/src/sled"]),
-    ("tokio_postgres", &["crates/inmost-engines/src/postgres/"]),
+    ("rustls", &["crates/inmost-postgres/src/"]),
+    ("sled", &["crates/inmost-sled/src/"]),
+    ("tokio_postgres", &["crates/inmost-postgres/src/"]),
 ];
 
 #[test]
@@ -162,7 +175,7 @@ fn the_other_crates_reach_nothing_but_the_public_api() {
     }
     for folder in folders {
         let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
-        for internal in ["inmost-storage", "inmost-format", "inmost-engines"] {
+        for internal in INTERNAL {
             assert!(!manifest.contains(internal), "{} depends on {internal}", folder.display());
         }
     }
@@ -262,22 +275,22 @@ const VIOLATIONS: &[(&str, &str, &str)] = &[
     (
         "crates/inmost-engines/src/local.rs",
         "use sled::Db;",
-        "sled is named outside crates/inmost-engines/src/sled",
+        "sled is named outside crates/inmost-sled/src/",
     ),
     (
         "crates/inmost-engines/src/local.rs",
         "fn f(db: &::sled::Db) {}",
-        "sled is named outside crates/inmost-engines/src/sled",
+        "sled is named outside crates/inmost-sled/src/",
     ),
     (
         "crates/inmost-engines/src/local.rs",
         "use {std::fs, sled as engine};",
-        "sled is named outside crates/inmost-engines/src/sled",
+        "sled is named outside crates/inmost-sled/src/",
     ),
     (
         "crates/inmost-engines/src/local.rs",
         "extern crate sled;",
-        "sled is named outside crates/inmost-engines/src/sled",
+        "sled is named outside crates/inmost-sled/src/",
     ),
     (
         "crates/inmost-format/src/record/node.rs",
@@ -375,8 +388,8 @@ fn allowed_sources_pass() {
             "crates/inmost-engines/src/mod.rs",
             "mod sled; mod local { use super::sled::SledEngine; } fn sled() {}",
         ),
-        ("crates/inmost-engines/src/sled.rs", "use sled::Db; fn f() -> ::sled::Db {}"),
-        ("crates/inmost-engines/src/sled/tests.rs", "use sled::Config;"),
+        ("crates/inmost-sled/src/lib.rs", "use sled::Db; fn f() -> ::sled::Db {}"),
+        ("crates/inmost-sled/src/tests.rs", "use sled::Config;"),
         (
             "crates/inmost-format/src/record/codec.rs",
             "use bincode::serde; use super::super::limits;",

@@ -9,6 +9,7 @@ use inmost_storage::{HeaderCopy, Storage};
 
 use super::copy::strict;
 use super::rewrite::{Versions, write_generation};
+use crate::session::engines::LOCAL;
 use crate::session::generation::{FIRST_GENERATION, NextGeneration, write_headers};
 use crate::session::{ReadAhead, Session, StorageEngine, StoreError, occupied};
 
@@ -127,7 +128,7 @@ impl Session {
         progress: &mut dyn FnMut(u64),
     ) -> Result<WrittenCopy, StoreError> {
         self.exclusive(|_| {
-            let storage = LocalStorage::create(path).map_err(occupied)?;
+            let storage = LocalStorage::create(path, LOCAL).map_err(occupied)?;
             let (next, root) = self.read_everything(|open| {
                 let keys = open.keys().ok_or(StoreError::InMemory)?;
                 // What is in a database is copied to a folder, with the default engine.

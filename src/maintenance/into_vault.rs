@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use inmost_engines::postgres::{PostgresStorage, VaultId};
 use inmost_format::record::node::{Root, Trail};
+use inmost_postgres::{PostgresStorage, VaultId};
 use inmost_storage::limits::TRAIL_REACH;
 use inmost_storage::{EngineKind, SharedBatch, Storage};
 

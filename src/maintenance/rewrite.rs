@@ -5,7 +5,6 @@
 //! synced and read back, and the old one is removed only after that: at any moment one of the two is complete. Writers
 //! wait. Readers use the old generation until the new one takes its place.
 
-use inmost_engines::is_built;
 use inmost_engines::memory::MemoryStorage;
 use inmost_format::header::Unlocked;
 use inmost_format::limits::FILE_INLINE_AGAIN;
@@ -15,6 +14,7 @@ use inmost_storage::limits::BATCH_RECORDS_MAX;
 use inmost_storage::{Address, Batch, Engine, EngineKind, Rewriting, Storage, StorageError};
 
 use super::copy::{Copy, CopyTree, ReadBack, strict};
+use crate::session::engines::is_built;
 use crate::session::generation::{NextGeneration, NextKeys};
 use crate::session::leftovers;
 use crate::session::{

@@ -16,13 +16,13 @@ use crate::session::anchor::freshness::{self, Rollback};
 use crate::session::anchor::{Anchor, FreshnessAnchor, FreshnessMark, Mark};
 use crate::session::clock::now;
 use crate::session::commit::handle::Session;
+use crate::session::engines::{LOCAL, is_built};
 use crate::session::error::StoreError;
 use crate::session::expiry_settings::ExpirySettings;
 use crate::session::history_settings::HistorySettings;
 use crate::session::open::Open;
 use crate::session::open::generation::{FIRST_GENERATION, open_records, sealer, write_headers};
 use crate::session::options::{SessionOptions, StorageEngine};
-use inmost_engines::is_built;
 use inmost_engines::local::LocalStorage;
 use inmost_format::crypto::cost::{KdfCost, KdfLimits};
 use inmost_format::crypto::keys::StoreId;
@@ -117,7 +117,7 @@ impl Vault {
     /// An SSD, a snapshot or a copy-on-write file system may keep the overwritten bytes. Backups are separate stores
     /// and are not touched.
     pub fn destroy(path: impl AsRef<Path>) -> Result<(), StoreError> {
-        Ok(LocalStorage::open(path.as_ref())?.destroy()?)
+        Ok(LocalStorage::open(path.as_ref(), LOCAL)?.destroy()?)
     }
 
     /// Returns the kinds of credential that the store has keyslots for, so that a program knows what to ask for.
@@ -282,7 +282,7 @@ impl VaultOptions {
     /// be read, [`StoreError::UnknownFormat`], [`StoreError::EngineNotBuilt`], [`StoreError::KdfOutOfBounds`],
     /// [`StoreError::UntrustedFile`], [`StoreError::Io`].
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Vault, StoreError> {
-        self.open_storage(Arc::new(LocalStorage::open(path.as_ref())?))
+        self.open_storage(Arc::new(LocalStorage::open(path.as_ref(), LOCAL)?))
     }
 
     /// Creates a store in a new or empty folder, and unlocks it. A crash leaves either a complete store or none.
@@ -315,7 +315,7 @@ impl VaultOptions {
         if let Some(Ok(Some(_))) = self.freshness.as_ref().map(|anchor| anchor.load()) {
             return Err(StoreError::ForeignAnchor);
         }
-        let storage = LocalStorage::create(path.as_ref()).map_err(occupied)?;
+        let storage = LocalStorage::create(path.as_ref(), LOCAL).map_err(occupied)?;
         let keys = self.fill(&storage, self.engine.kind(), credential)?;
         let storage = storage.publish().map_err(occupied)?;
         let header = keys.header();

@@ -17,5 +17,5 @@ trap 'rm -f "$suppressions"' EXIT
 echo 'leak:inmost_format::secret::locked::Chunk' >"$suppressions"
 export LSAN_OPTIONS=suppressions=$suppressions:print_suppressions=0
 # Excluded are a test that reads its own stack, which the sanitizer moves elsewhere, and time limits.
-"${cargo[@]}" test --locked --package inmost --package inmost-format --package inmost-engines --lib --features redb --target "$host" -- \
+"${cargo[@]}" test --locked --package inmost --package inmost-format --package inmost-engines --package inmost-sled --package inmost-redb --lib --target "$host" -- \
     --skip leaves_a_clean_stack --skip linear_time "$@"

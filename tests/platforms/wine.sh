@@ -24,7 +24,7 @@ excluded=(
 )
 
 packages=("$@")
-[ $# -gt 0 ] || packages=(inmost-storage inmost-format inmost-engines inmost inmost-screen inmost-keyd inmost-console inmost-cli)
+[ $# -gt 0 ] || packages=(inmost-storage inmost-format inmost-engines inmost-sled inmost-redb inmost-engine-tests inmost inmost-screen inmost-keyd inmost-console inmost-cli)
 features=redb
 skips=()
 for test in ${excluded[@]+"${excluded[@]}"}; do
@@ -37,7 +37,7 @@ for package in "${packages[@]}"; do
     # The documentation's examples would be linked one by one.
     chosen=(--package "$package" --bins --tests)
     case $package in
-    inmost | inmost-engines) chosen+=(--lib --features "$features") ;;
+    inmost | inmost-engine-tests) chosen+=(--lib --features "$features") ;;
     inmost-cli) chosen+=(--features "$features") ;;
     *) chosen+=(--lib) ;;
     esac

@@ -39,16 +39,22 @@ with_server() {
 }
 
 suite() {
-  local test
-  cargo test --quiet --package inmost-engines --features postgres --lib --no-run
-  test=$(cargo test --package inmost-engines --features postgres --lib --no-run 2>&1 | sed -n 's/.*(\(.*\))$/\1/p' | tail -1)
-  test=$(realpath "$test")
+  local test built tests=()
+  built=(--package inmost-postgres --package inmost-engine-tests --features inmost-engine-tests/postgres --lib --test suite --no-run)
+  cargo test --quiet "${built[@]}"
+  while read -r test; do
+    tests+=("$(realpath "$test")")
+  done < <(cargo test "${built[@]}" 2>&1 | sed -n 's/.*(\(.*\))$/\1/p')
   local version way
   for version in 15 18; do
     for way in '' --pgbouncer; do
       echo "== the engine suite on PostgreSQL $version $way"
-      # shellcheck disable=SC2086
-      with_server --version $version $way "$test" --include-ignored --quiet postgres
+      for test in "${tests[@]}"; do
+        local filter=()
+        [[ $test = */suite-* ]] && filter=(postgres)
+        # shellcheck disable=SC2086
+        with_server --version $version $way "$test" --include-ignored --quiet ${filter[@]+"${filter[@]}"}
+      done
     done
   done
 }

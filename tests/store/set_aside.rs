@@ -100,7 +100,7 @@ fn an_older_copy_put_over_a_store_does_not_cost_the_newer_records() {
 
 /// Flips a bit of the longest record, wherever it is in the files.
 fn damage_longest_record(store: &Path) {
-    let storage = LocalStorage::open(store).unwrap();
+    let storage = LocalStorage::open(store, &[inmost_sled::KIND]).unwrap();
     let engine = storage.open_generation(1, EngineKind::Sled).unwrap();
     let records = engine.scan(None, 1_000).unwrap();
     let (_, value) = records.into_iter().max_by_key(|(_, value)| value.len()).unwrap();

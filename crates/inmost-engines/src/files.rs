@@ -19,7 +19,7 @@ use inmost_storage::{FileProblem, UntrustedFile};
 ///
 /// # Errors
 /// `AlreadyExists` if the name is taken.
-pub(crate) fn create_private_folder(path: &Path) -> io::Result<()> {
+pub fn create_private_folder(path: &Path) -> io::Result<()> {
     private_builder().create(path)?;
     make_private(path)
 }
@@ -40,7 +40,7 @@ fn private_builder() -> DirBuilder {
 ///
 /// # Errors
 /// `AlreadyExists` if the name is taken, even by a dangling link.
-pub(crate) fn create_private_file(path: &Path) -> io::Result<File> {
+pub fn create_private_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true);
     #[cfg(unix)]
@@ -56,7 +56,7 @@ pub(crate) fn create_private_file(path: &Path) -> io::Result<File> {
 /// [`UntrustedFile`] for a link, a pipe, or a file with other hard links. Changing their modes could affect
 /// files outside the store.
 #[cfg(unix)]
-pub(crate) fn make_private(path: &Path) -> io::Result<()> {
+pub fn make_private(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let metadata = fs::symlink_metadata(path)?;
     let wanted = match (metadata.is_dir(), metadata.is_file()) {
@@ -78,7 +78,7 @@ pub(crate) fn make_private(path: &Path) -> io::Result<()> {
 /// None.
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "it fails on Unix")]
-pub(crate) fn make_private(_: &Path) -> io::Result<()> {
+pub fn make_private(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn make_private(_: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// [`UntrustedFile`] for anything else.
-pub(crate) fn open(path: &Path) -> io::Result<File> {
+pub fn open(path: &Path) -> io::Result<File> {
     open_plain(path, OpenOptions::new().read(true))
 }
 
@@ -94,7 +94,7 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 /// [`UntrustedFile`] for anything but a regular file, and for a file with other hard links.
-pub(crate) fn open_to_write(path: &Path) -> io::Result<File> {
+pub fn open_to_write(path: &Path) -> io::Result<File> {
     let file = open_plain(path, OpenOptions::new().read(true).write(true))?;
     refuse_other_names(path, &file.metadata()?)?;
     Ok(file)
@@ -117,18 +117,20 @@ fn open_plain(path: &Path, options: &OpenOptions) -> io::Result<File> {
 ///
 /// # Errors
 /// [`UntrustedFile`] if it has other hard links.
-pub(crate) fn refuse_other_names(path: &Path, metadata: &Metadata) -> io::Result<()> {
+pub fn refuse_other_names(path: &Path, metadata: &Metadata) -> io::Result<()> {
     if has_other_names(metadata) { Err(untrusted(path, FileProblem::HardLink)) } else { Ok(()) }
 }
 
 /// Returns whether a regular file has more than one name. Some user-space file systems report 0.
 #[cfg(unix)]
-pub(crate) fn has_other_names(metadata: &Metadata) -> bool {
+#[must_use]
+pub fn has_other_names(metadata: &Metadata) -> bool {
     metadata.is_file() && std::os::unix::fs::MetadataExt::nlink(metadata) > 1
 }
 
 #[cfg(not(unix))]
-pub(crate) fn has_other_names(_: &Metadata) -> bool {
+#[must_use]
+pub fn has_other_names(_: &Metadata) -> bool {
     false
 }
 
@@ -182,7 +184,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Renames a file or a folder. On Windows, tries again for a while if another program, such as a virus scanner, has it open.
-pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     let deadline = Instant::now() + RENAME_WAIT;
     loop {
         match fs::rename(from, to) {
@@ -200,7 +202,8 @@ fn is_held(error: &io::Error) -> bool {
 }
 
 /// Returns whether a file has fewer bytes on the disk than its length. Some file systems do not report it.
-pub(crate) fn is_sparse(metadata: &Metadata) -> bool {
+#[must_use]
+pub fn is_sparse(metadata: &Metadata) -> bool {
     #[cfg(unix)]
     let on_disk = std::os::unix::fs::MetadataExt::blocks(metadata).saturating_mul(512);
     #[cfg(not(unix))]
@@ -209,7 +212,7 @@ pub(crate) fn is_sparse(metadata: &Metadata) -> bool {
 }
 
 /// Returns whether `path` names a regular file, and the same one that is open as `file`.
-pub(crate) fn names(path: &Path, file: &File) -> io::Result<bool> {
+pub fn names(path: &Path, file: &File) -> io::Result<bool> {
     match fs::symlink_metadata(path) {
         Ok(named) => Ok(named.is_file() && same_file(&named, &file.metadata()?)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
@@ -233,12 +236,12 @@ fn same_file(_: &Metadata, right: &Metadata) -> bool {
 /// # Errors
 /// `UnexpectedEof` if the file has fewer.
 #[cfg(unix)]
-pub(crate) fn read_exact_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+pub fn read_exact_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)
 }
 
 #[cfg(windows)]
-pub(crate) fn read_exact_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> io::Result<()> {
+pub fn read_exact_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> io::Result<()> {
     while !bytes.is_empty() {
         let read = std::os::windows::fs::FileExt::seek_read(file, bytes, offset)?;
         bytes = bytes.get_mut(read..).filter(|_| read > 0).ok_or(io::ErrorKind::UnexpectedEof)?;
@@ -249,12 +252,12 @@ pub(crate) fn read_exact_at(file: &File, mut bytes: &mut [u8], mut offset: u64) 
 
 /// Writes all bytes at an offset.
 #[cfg(unix)]
-pub(crate) fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+pub fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
 }
 
 #[cfg(windows)]
-pub(crate) fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+pub fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
     while !bytes.is_empty() {
         let written = std::os::windows::fs::FileExt::seek_write(file, bytes, offset)?;
         bytes = bytes.get(written..).filter(|_| written > 0).ok_or(io::ErrorKind::WriteZero)?;
@@ -266,26 +269,26 @@ pub(crate) fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io
 /// Drops what the page cache holds of a file and believes written. After a failed sync, that may differ from the disk,
 /// and a program that builds on it loses what it adds when the power fails. Best effort.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub(crate) fn forget_cached(file: &File) {
+pub fn forget_cached(file: &File) {
     let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-pub(crate) fn forget_cached(_: &File) {}
+pub fn forget_cached(_: &File) {}
 
 /// [`forget_cached`] for every file in a folder.
-pub(crate) fn forget_cached_in(folder: &Path) {
+pub fn forget_cached_in(folder: &Path) {
     let files = fs::read_dir(folder).into_iter().flatten().flatten();
     files.filter_map(|entry| open(&entry.path()).ok()).for_each(|file| forget_cached(&file));
 }
 
 /// Syncs a folder, so that the names in it survive a power loss.
-pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
+pub fn sync_folder(path: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }
 
 /// Returns the total length of all files below a folder. Does not follow links.
-pub(crate) fn size_below(folder: &Path) -> io::Result<u64> {
+pub fn size_below(folder: &Path) -> io::Result<u64> {
     let mut size = 0_u64;
     let mut folders = vec![folder.to_path_buf()];
     while let Some(folder) = folders.pop() {
@@ -303,7 +306,9 @@ pub(crate) fn size_below(folder: &Path) -> io::Result<u64> {
     Ok(size)
 }
 
-pub(crate) fn untrusted(path: &Path, problem: FileProblem) -> io::Error {
+/// The error for a file that must not be used.
+#[must_use]
+pub fn untrusted(path: &Path, problem: FileProblem) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, UntrustedFile::new(path, problem))
 }
 

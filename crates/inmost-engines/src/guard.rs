@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use inmost_storage::StorageError;
 
 /// The longest panic message that is kept, in characters. Some of sled's print a whole tree.
-pub(crate) const MESSAGE_CHARACTERS: usize = 200;
+pub const MESSAGE_CHARACTERS: usize = 200;
 
 /// Runs a call into an engine and returns [`StorageError::Corrupt`] if it panics. `storage_error` converts
 /// the engine's own error.
@@ -14,7 +14,7 @@ pub(crate) const MESSAGE_CHARACTERS: usize = 200;
 /// On damaged files both engines panic on the calling thread, even in reads. Unwinding is safe: their locks
 /// survive the panic, and state left by a panicking write is never used again. A build with `panic = "abort"`
 /// does not have this guard.
-pub(crate) fn guarded<T, E>(
+pub fn guarded<T, E>(
     storage_error: impl FnOnce(E) -> StorageError,
     call: impl FnOnce() -> Result<T, E>,
 ) -> Result<T, StorageError> {

@@ -1,7 +1,8 @@
 //! Internal crate of `inmost`, for this workspace only. It promises no semantic versioning.
 //!
-//! Storage for sealed records: a local folder with sled or redb, a PostgreSQL database, and memory. Nothing here handles
-//! keys. One test suite (`suite`) runs against every implementation.
+//! Storage for sealed records: a local folder with a journal in front of an engine, and memory. The engines for a folder are
+//! crates of their own, which implement [`LocalEngine`](local_engine::LocalEngine). Nothing here handles keys. One suite of
+//! tests, `tests/engines`, runs against every implementation.
 
 #![allow(
     clippy::missing_errors_doc,
@@ -12,31 +13,14 @@ mod allocator;
 #[cfg(any(test, feature = "testing"))]
 pub mod faulty;
 pub mod files;
-mod guard;
+pub mod guard;
 pub mod local;
-mod local_engine;
+pub mod local_engine;
 pub mod memory;
-mod poison;
-#[cfg(feature = "postgres")]
-pub mod postgres;
+pub mod poison;
 #[cfg(any(test, feature = "testing"))]
 pub mod recording;
-#[cfg(feature = "redb")]
-mod redb;
-mod sled;
-#[cfg(test)]
-mod suite;
-mod threads;
+#[cfg(any(test, feature = "testing"))]
+pub mod samples;
 
 pub use allocator::map_large_buffers;
-use inmost_storage::EngineKind;
-
-/// Returns whether this build includes the engine. Does no I/O.
-#[must_use]
-pub const fn is_built(engine: EngineKind) -> bool {
-    match engine {
-        EngineKind::Sled | EngineKind::Memory => true,
-        EngineKind::Redb => cfg!(feature = "redb"),
-        EngineKind::Postgres => cfg!(feature = "postgres"),
-    }
-}

@@ -18,7 +18,6 @@ mod ballast;
 mod bare;
 mod creation;
 mod destroy;
-mod engine_files;
 mod folder;
 mod header_file;
 mod journal;
@@ -27,8 +26,6 @@ mod overwritten;
 mod publishing;
 mod rewriting;
 mod set_aside;
-#[cfg(test)]
-mod tests;
 
 use std::fs;
 use std::io;
@@ -39,8 +36,6 @@ use std::time::Duration;
 use self::anchor::{AnchorFile, Durability};
 use self::ballast::Ballast;
 use self::bare::BareFolder;
-pub(crate) use self::bare::PartOfFile;
-use self::engine_files::{create_engine, open_engine, open_in_no_room};
 use self::folder::{GENERATION_PREFIX, check_vacant, holds_store, parse_generation};
 #[cfg(feature = "testing")]
 #[doc(hidden)]
@@ -48,14 +43,16 @@ pub use self::journal::in_memory::JournalInMemory;
 use self::journal::{JournaledEngine, OpenEngine, Tuning};
 use self::lock::Lock;
 use inmost_storage::{
-    BareFiles, Engine, EngineKind, HeaderCopy, Rewriting, SetAside, Storage, StorageError, limits,
+    BareFiles, Engine, EngineKind, HeaderCopy, Rewriting, SetAside, Storage, StorageError,
 };
 
 use crate::files;
+use crate::local_engine::LocalKind;
 
 /// A store folder that is open or being created. It holds the lock in both cases.
 pub struct LocalStorage {
     folder: PathBuf,
+    engines: &'static [LocalKind],
     /// The final path of a store being created; `None` once it is published.
     target: Option<PathBuf>,
     anchor: AnchorFile,
@@ -65,12 +62,12 @@ pub struct LocalStorage {
 }
 
 impl LocalStorage {
-    /// Opens the store in a folder. A folder without a store is not changed.
+    /// Opens the store in a folder, with these engines. A folder without a store is not changed.
     ///
     /// # Errors
     /// [`StorageError::Missing`] if the folder does not exist or has neither a header nor a generation.
     /// [`StorageError::InUse`], without waiting, if another process has the store open.
-    pub fn open(path: &Path) -> Result<Self, StorageError> {
+    pub fn open(path: &Path, engines: &'static [LocalKind]) -> Result<Self, StorageError> {
         let folder = absolute(path)?;
         if !holds_store(&folder)? {
             return Err(StorageError::Missing);
@@ -78,7 +75,7 @@ impl LocalStorage {
         let lock = Some(Lock::take(&folder)?);
         let ballast = Arc::new(Ballast::of(&folder));
         let anchor = AnchorFile::default();
-        Ok(Self { folder, target: None, anchor, ballast, lock })
+        Ok(Self { folder, engines, target: None, anchor, ballast, lock })
     }
 
     /// Begins a new store. Everything is written to a hidden folder next to `path` until
@@ -91,7 +88,7 @@ impl LocalStorage {
     /// `AlreadyExists` if `path` exists and is not an empty folder, `NotFound` if its parent does not exist,
     /// [`StorageError::InUse`] if another process is creating the same store, [`StorageError::UntrustedFile`]
     /// if the name of the hidden folder is taken by anything else.
-    pub fn create(path: &Path) -> Result<Self, StorageError> {
+    pub fn create(path: &Path, engines: &'static [LocalKind]) -> Result<Self, StorageError> {
         let target = absolute(path)?;
         let folder = creation::folder_for(&target);
         let folder = folder.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
@@ -101,7 +98,7 @@ impl LocalStorage {
         creation::clear_except_lock(&folder)?;
         let ballast = Arc::new(Ballast::of(&folder));
         let anchor = AnchorFile::default();
-        let storage = Self { folder, target: Some(target), anchor, ballast, lock };
+        let storage = Self { folder, engines, target: Some(target), anchor, ballast, lock };
         // First, because a disk without room for the ballast has no room for a store.
         storage.ballast.make()?;
         Ok(storage)
@@ -115,15 +112,15 @@ impl LocalStorage {
     }
 
     /// Opens the engine of a generation, with the ballast's room if the disk is full.
-    fn engine_opener(&self, folder: PathBuf, engine: EngineKind) -> OpenEngine {
+    fn engine_opener(&self, folder: PathBuf, engine: &'static LocalKind) -> OpenEngine {
         let ballast = Arc::clone(&self.ballast);
         Box::new(move |expected| {
-            let opened = match open_engine(&folder, engine, expected) {
+            let opened = match (engine.open)(&folder, expected) {
                 Err(StorageError::Full) => {
                     // A loan, so that no other thread takes the room back while the engine opens.
                     let _room = ballast.lend(0);
-                    open_engine(&folder, engine, expected).or_else(|error| match error {
-                        StorageError::Full => open_in_no_room(&folder, engine, expected),
+                    (engine.open)(&folder, expected).or_else(|error| match error {
+                        StorageError::Full => (engine.open_in_no_room)(&folder, expected),
                         error => Err(error),
                     })
                 }
@@ -131,6 +128,17 @@ impl LocalStorage {
             };
             opened.inspect_err(|_| files::forget_cached_in(&folder))
         })
+    }
+
+    fn engine(&self, kind: EngineKind) -> Result<&'static LocalKind, StorageError> {
+        self.engines.iter().find(|engine| engine.kind == kind).ok_or(StorageError::NotBuilt)
+    }
+
+    /// Shrinks the ballast to nothing and restores it, as a full disk makes a store do.
+    #[cfg(feature = "testing")]
+    pub fn spend_ballast(&self) {
+        self.ballast.keep(0);
+        let _ = self.ballast.make();
     }
 
     fn generation_path(&self, number: u64) -> PathBuf {
@@ -184,8 +192,9 @@ impl Storage for LocalStorage {
         number: u64,
         engine: EngineKind,
     ) -> Result<Box<dyn Engine>, StorageError> {
+        let engine = self.engine(engine)?;
         let folder = self.generation_path(number);
-        let created = create_engine(&folder, engine)?;
+        let created = (engine.create)(&folder)?;
         let open_engine = self.engine_opener(folder.clone(), engine);
         let tuning = tuning(engine);
         let ballast = Arc::clone(&self.ballast);
@@ -213,6 +222,7 @@ impl Storage for LocalStorage {
             }
             Err(error) => return Err(error.into()),
         }
+        let engine = self.engine(engine)?;
         let open_engine = self.engine_opener(folder.clone(), engine);
         let ballast = Arc::clone(&self.ballast);
         let opened = JournaledEngine::open(&folder, open_engine, ballast, tuning(engine))?;
@@ -232,7 +242,7 @@ impl Storage for LocalStorage {
         number: u64,
         _engine: EngineKind,
     ) -> Result<Box<dyn BareFiles>, StorageError> {
-        Ok(Box::new(BareFolder::open(&self.generation_path(number))?))
+        Ok(Box::new(BareFolder::open(&self.generation_path(number), self.engines)?))
     }
 
     fn remove_generation(&self, number: u64) -> Result<(), StorageError> {
@@ -289,18 +299,14 @@ impl Storage for LocalStorage {
 }
 
 /// The journal in front of an engine.
-fn tuning(engine: EngineKind) -> Tuning {
-    let (batch_records, index_after) = match engine {
-        EngineKind::Sled => (SLED_BATCH, Some(INDEX_AFTER)),
-        _ => (limits::BATCH_RECORDS_MAX, None),
-    };
+fn tuning(engine: &LocalKind) -> Tuning {
     Tuning {
         half_blocks: half_blocks(),
         addresses: CHECKPOINT_ADDRESSES,
-        batch_records,
+        batch_records: engine.batch_records,
         idle: IDLE,
         background: is_background(),
-        index_after,
+        index_after: engine.index_after,
     }
 }
 
@@ -333,13 +339,8 @@ fn is_background() -> bool {
 /// Blocks of 4 KiB in each half of a journal: 448 KiB. Larger halves would make fewer checkpoints; these keep a new store
 /// below 7 MiB.
 const HALF_BLOCKS: u32 = 112;
-/// Records in one batch of a checkpoint. After each of them sled decides whether its log must be synced.
-const SLED_BATCH: usize = 12;
 /// The most addresses of one checkpoint. It bounds the room that a checkpoint needs.
 const CHECKPOINT_ADDRESSES: usize = 125;
-/// Batches after which sled's index is brought up to date: about 4 MiB of its log, more if most records are long. All of it is
-/// replayed after a crash.
-const INDEX_AFTER: u32 = 100;
 /// How long no commit comes before the journal is emptied.
 const IDLE: Duration = Duration::from_secs(1);
 /// Bytes of the ballast that are freed to replace a header copy on a full disk: far more than one block plus

@@ -6,16 +6,16 @@ use inmost_storage::StorageError;
 
 /// Whether a write has failed.
 #[derive(Default)]
-pub(crate) struct Poison(AtomicBool);
+pub struct Poison(AtomicBool);
 
 impl Poison {
     /// Fails if a write has failed before.
-    pub(crate) fn check(&self) -> Result<(), StorageError> {
+    pub fn check(&self) -> Result<(), StorageError> {
         if self.0.load(Ordering::SeqCst) { Err(StorageError::Poisoned) } else { Ok(()) }
     }
 
     /// Passes the result of a write on, and remembers a failure.
-    pub(crate) fn on_error<T>(&self, result: Result<T, StorageError>) -> Result<T, StorageError> {
+    pub fn on_error<T>(&self, result: Result<T, StorageError>) -> Result<T, StorageError> {
         if result.is_err() {
             self.0.store(true, Ordering::SeqCst);
         }

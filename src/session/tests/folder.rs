@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use super::store::{options, passphrase};
+use crate::session::engines::LOCAL;
 use crate::session::{Session, StorageEngine, StoreError, Vault};
 use inmost_engines::local::LocalStorage;
 use inmost_storage::{EngineKind, Storage};
@@ -21,7 +22,7 @@ fn unlock(path: &Path) -> Session {
 }
 
 fn generations(path: &Path) -> Vec<u64> {
-    LocalStorage::open(path).unwrap().generations().unwrap()
+    LocalStorage::open(path, LOCAL).unwrap().generations().unwrap()
 }
 
 fn read(session: &Session) -> String {
@@ -156,7 +157,7 @@ fn a_store_in_memory_stays_there() {
 #[test]
 fn a_generation_of_an_engine_for_memory_is_not_looked_for_in_a_folder() {
     let (_parent, path) = parent_and_path();
-    let storage = LocalStorage::create(&path).unwrap();
+    let storage = LocalStorage::create(&path, LOCAL).unwrap();
     let keys = options().fill(&storage, EngineKind::Memory, &passphrase());
     assert!(matches!(keys.err(), Some(StoreError::EngineNotBuilt)));
 }

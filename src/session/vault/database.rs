@@ -6,11 +6,9 @@ use std::sync::Arc;
 use super::{Vault, VaultOptions, occupied};
 use crate::session::commit::handle::Session;
 use crate::session::error::StoreError;
-use inmost_engines::postgres::{
-    PostgresConfig, PostgresStorage, PostgresUrl, Server, ServerFacts, VaultId,
-};
 use inmost_format::crypto::rng;
 use inmost_format::header::Credential;
+use inmost_postgres::{PostgresConfig, PostgresStorage, PostgresUrl, Server, ServerFacts, VaultId};
 use inmost_storage::EngineKind;
 
 /// A `PostgreSQL` database with vaults, and the pool of connections to it. Clones share the pool: a process needs one for all

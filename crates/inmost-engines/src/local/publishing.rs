@@ -28,7 +28,7 @@ impl LocalStorage {
 
     /// [`publish`](Self::publish); `let_go` says that no file in the folder may be open while it moves. Windows refuses to
     /// rename a folder otherwise ([MS-FSA] 2.1.5.15.11).
-    pub(super) fn publish_with(mut self, let_go: bool) -> Result<Self, StorageError> {
+    pub fn publish_with(mut self, let_go: bool) -> Result<Self, StorageError> {
         let Some(target) = self.target.clone() else { return Ok(self) };
         files::sync_folder(&self.folder)?;
         check_vacant(&target)?;
@@ -49,13 +49,13 @@ impl LocalStorage {
     }
 
     /// Closes every file that is open in the folder, and so releases the lock.
-    pub(super) fn let_go(&mut self) {
+    pub fn let_go(&mut self) {
         self.anchor = AnchorFile::default();
         self.lock = None;
     }
 
     /// Takes the lock again if it was released.
-    pub(super) fn hold(&mut self) -> Result<(), StorageError> {
+    pub fn hold(&mut self) -> Result<(), StorageError> {
         if self.lock.is_none() {
             self.lock = Some(Lock::take(&self.folder)?);
         }
@@ -83,5 +83,24 @@ impl Drop for LocalStorage {
         {
             let _ = self.remove_folder();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_whose_place_was_taken_while_it_moved_leaves_nothing() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("my.store");
+        let mut storage = LocalStorage::create(&path, &[]).unwrap();
+        storage.let_go();
+        fs::write(&path, b"mine").unwrap();
+        assert!(folder::rename(&storage.folder, &path).is_err());
+        storage.hold().unwrap();
+        drop(storage);
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 1);
+        assert_eq!(fs::read(&path).unwrap(), b"mine");
     }
 }

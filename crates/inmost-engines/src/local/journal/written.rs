@@ -1,12 +1,12 @@
 //! When the parts of a journal were written.
 
 use super::layout::{self, BLOCK, Slot};
-use crate::local::PartOfFile;
+use crate::local_engine::{PartOfFile, ReadAt};
 
 /// Divides a journal into its entries, and orders them by when they were written. Entries that a slot names as stored come before
 /// everything in the engine (a later version of what they hold may be in the engine alone), the others after it. Blocks outside of
 /// entries are of unknown age: they may be the rest of an entry of an earlier epoch, whose beginning was overwritten.
-pub(crate) fn written(read: &mut dyn FnMut(u64, &mut [u8]), length: u64) -> Vec<PartOfFile> {
+pub(crate) fn written(read: &mut ReadAt<'_>, length: u64) -> Vec<PartOfFile> {
     let block = u64::try_from(BLOCK).unwrap_or(u64::MAX);
     let mut parts: Vec<PartOfFile> = Vec::new();
     let stored = [0, block].map(|offset| {

@@ -9,7 +9,7 @@
 //! wiped with the keys.
 //!
 //! What they are for, measured by tests/browse/latency.py at 100,001 files: with them the first hit of a text that one file has
-//! comes after 119 ms in the browser and 77 ms through the key agent; without them, while every text has to be read, after
+//! comes after 119 ms in the browser and 77 ms through the key daemon; without them, while every text has to be read, after
 //! 4,882 ms and 4,745 ms. The goal is 300 ms. Of 10,000 files it is a tenth, which misses the goal too.
 
 use std::collections::HashMap;

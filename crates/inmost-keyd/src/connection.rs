@@ -57,7 +57,7 @@ impl ConnectOptions {
         self
     }
 
-    /// Connects only for [`Client::daemon`] and [`Client::status`]. The daemon refuses all other requests on this connection,
+    /// Connects only for [`Client::daemon`](crate::Client::daemon) and [`Client::status`](crate::Client::status). The daemon refuses all other requests on this connection,
     /// but accepts it even while it has too many clients. It ends the connection if it is not used for some seconds.
     pub fn status_only(mut self) -> Self {
         self.status_only = true;

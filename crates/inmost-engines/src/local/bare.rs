@@ -31,8 +31,12 @@ impl BareFolder {
             bare.add(&folder.join(engine.file), engine.written)?;
         }
         if bare.files.is_empty() {
-            // An engine that this build lacks.
-            for entry in std::fs::read_dir(folder)? {
+            // An engine that this build lacks, or a folder that is gone.
+            let entries = match std::fs::read_dir(folder) {
+                Err(error) if error.kind() == ErrorKind::NotFound => None,
+                entries => Some(entries?),
+            };
+            for entry in entries.into_iter().flatten() {
                 let entry = entry?;
                 if entry.file_type()?.is_file() && entry.file_name() != journal::NAME {
                     bare.add(&entry.path(), |_, length| PartOfFile::undated(length))?;

@@ -5,7 +5,7 @@
 //! sled alone is not enough: its `flush` does not reach the disk on Linux, an interrupted open leaves files
 //! that it cannot open again, and damaged files make it panic. Therefore:
 //!
-//! - [`log_check`] verifies sled's log, and [`repair`] its other files, before sled opens them
+//! - `log_check` verifies sled's log, and `repair` its other files, before sled opens them
 //! - every call into sled is guarded: a panic becomes [`StorageError::Corrupt`]
 //! - a sync ends with `fdatasync` on a second handle of sled's log
 //! - after a failed write, the engine is not used again
@@ -15,7 +15,7 @@
 //! more than one segment: batches have few records, segments are four times their usual length, and changes that are applied
 //! loosely are synced as soon as they have begun one. (The lab lost stores with the usual length.)
 //!
-//! Not promised: that damage behind the [frontier](cursor) is noticed (sled recovers to an older state and reports success; the
+//! Not promised: that damage behind the frontier is noticed (sled recovers to an older state and reports success; the
 //! journal in front has what is there), or that a crafted store cannot make sled allocate without bound.
 //! A build with `panic = "abort"` does not have the guard. No other crate of the workspace names sled.
 

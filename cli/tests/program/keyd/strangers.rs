@@ -184,8 +184,7 @@ fn a_restricted_connection_cannot_exceed_its_restrictions() {
         json!({ "Versions": { "query": { "confined": false }, "before": null, "most": 1 } }),
         json!({ "VersionText": { "number": 64 } }),
         json!({ "Restore": { "number": 64, "to": null } }),
-        json!({ "Redact": { "first": 1, "last": 64 } }),
-        json!({ "Forget": { "path": "/memories" } }),
+        json!({ "Forget": { "path": "/memories", "until": 64 } }),
         json!({ "HistoryStatus": {} }),
         json!({ "SetHistory": { "settings": { "keep": null, "max_bytes": 1 } } }),
     ] {

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use inmost_engines::local::LocalStorage;
 use inmost_format::record::node::Root;
-use inmost_storage::{HeaderCopy, Storage};
+use inmost_storage::{EngineKind, HeaderCopy, Storage};
 
 use super::copy::strict;
 use super::rewrite::{Versions, write_generation};
 use crate::session::engines::LOCAL;
 use crate::session::generation::{FIRST_GENERATION, NextGeneration, write_headers};
-use crate::session::{ReadAhead, Session, StorageEngine, StoreError, occupied};
+use crate::session::{ReadAhead, Session, StoreError, occupied};
 
 impl Session {
     /// Writes a consistent copy of the store to a new folder. The copy opens with the same credentials, holds the same
@@ -132,7 +132,10 @@ impl Session {
             let (next, root) = self.read_everything(|open| {
                 let keys = open.keys().ok_or(StoreError::InMemory)?;
                 // What is in a database is copied to a folder, with the default engine.
-                let engine = StorageEngine::of(keys.header().engine()).unwrap_or_default().kind();
+                let engine = match keys.header().engine() {
+                    EngineKind::Sled | EngineKind::Redb => keys.header().engine(),
+                    EngineKind::Postgres | EngineKind::Memory => EngineKind::Sled,
+                };
                 let next = NextGeneration::generation(keys, FIRST_GENERATION, engine)?;
                 let (from, root) = (ReadAhead::once(open), versions.root(open.root()));
                 let written =

@@ -226,7 +226,7 @@ fn the_passphrase_is_never_an_argument() {
     run(&mut ls(&place, &["--passphrase", PASSPHRASE]), b"").expect(2);
 }
 
-/// A password manager may print the name of the user below the password. A person could not type that, and whoever edits the entry
+/// A password manager may print the name of the user below the password. A person could not type that, and a person who edits the entry
 /// could not open the store any more.
 #[test]
 fn a_new_passphrase_has_one_line() {

@@ -77,7 +77,6 @@ pub fn make_private(path: &Path) -> io::Result<()> {
 /// # Errors
 /// None.
 #[cfg(not(unix))]
-#[expect(clippy::unnecessary_wraps, reason = "it fails on Unix")]
 pub fn make_private(_: &Path) -> io::Result<()> {
     Ok(())
 }
@@ -128,6 +127,7 @@ pub fn has_other_names(metadata: &Metadata) -> bool {
     metadata.is_file() && std::os::unix::fs::MetadataExt::nlink(metadata) > 1
 }
 
+/// Returns `false`: here the standard library does not count names.
 #[cfg(not(unix))]
 #[must_use]
 pub fn has_other_names(_: &Metadata) -> bool {
@@ -240,6 +240,10 @@ pub fn read_exact_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<(
     std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)
 }
 
+/// Fills the buffer with the bytes at an offset.
+///
+/// # Errors
+/// `UnexpectedEof` if the file has fewer.
 #[cfg(windows)]
 pub fn read_exact_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> io::Result<()> {
     while !bytes.is_empty() {
@@ -256,6 +260,7 @@ pub fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
 }
 
+/// Writes all bytes at an offset.
 #[cfg(windows)]
 pub fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
     while !bytes.is_empty() {
@@ -273,6 +278,7 @@ pub fn forget_cached(file: &File) {
     let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
 }
 
+/// Does nothing: here there is no call for it.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub fn forget_cached(_: &File) {}
 

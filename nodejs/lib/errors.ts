@@ -16,6 +16,7 @@ export type StoreErrorCode =
   | 'Damaged'
   | 'DiskFull'
   | 'EngineNotBuilt'
+  | 'FilesReplaced'
   | 'ForeignAnchor'
   | 'Forked'
   | 'Halted'

@@ -46,13 +46,17 @@ impl Shared {
     }
 
     /// Ends the use of the store through this object: locks a session, and closes a connection. The key daemon goes on.
-    pub(crate) fn close(&self) {
+    ///
+    /// # Errors
+    /// [`StoreError::FilesReplaced`]. The store is locked all the same.
+    pub(crate) fn close(&self) -> Result<(), StoreError> {
         match self {
-            Self::Session(session) => session.lock(),
+            Self::Session(session) => return OpenStore::Here(session.clone()).close(),
             Self::Daemon(connection) => {
                 let mut client = connection.client.write().unwrap_or_else(PoisonError::into_inner);
                 drop(client.take());
             }
         }
+        Ok(())
     }
 }

@@ -128,9 +128,6 @@ impl NativeStore {
     #[napi(ts_return_type = "Promise<void>")]
     pub fn close(&self) -> AsyncTask<Work<()>> {
         let shared = Arc::clone(&self.shared);
-        task::start(move || {
-            shared.close();
-            Ok(())
-        })
+        task::start(move || Ok(shared.close()?))
     }
 }

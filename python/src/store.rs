@@ -215,17 +215,20 @@ impl Store {
     }
 
     /// Locks a store that this process opened; disconnects from a key daemon.
-    fn close(&self, py: Python<'_>) {
-        py.detach(|| self.shared.close());
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.shared.close()).map_err(|error| errors::of_store(py, &error))
     }
 
     fn __enter__(this: Py<Self>) -> Py<Self> {
         this
     }
 
-    #[pyo3(signature = (*_exception))]
-    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyAny>) {
-        self.close(py);
+    #[pyo3(signature = (*exception))]
+    fn __exit__(&self, py: Python<'_>, exception: &Bound<'_, PyAny>) -> PyResult<()> {
+        let closed = self.close(py);
+        // An exception of the block says more, and may be the same.
+        let has_raised = exception.get_item(0).is_ok_and(|class| !class.is_none());
+        if has_raised { Ok(()) } else { closed }
     }
 
     fn __reduce__(_this: &Bound<'_, Self>) -> PyResult<()> {

@@ -188,7 +188,7 @@ impl Session {
             None | Some(Applied::Full(_)) => {
                 if has_header {
                     // It may be written already. Only a new unlock can tell which header is in effect.
-                    halt(state);
+                    halt(state, &StoreError::DiskFull);
                 }
                 Err(StoreError::DiskFull)
             }
@@ -235,7 +235,7 @@ impl Session {
 
     /// Halts the session after a failed commit, for reads too. The leading caller gets the reason.
     fn halt(&self, error: StoreError) -> StoreError {
-        halt(&self.inner.state);
+        halt(&self.inner.state, &error);
         error
     }
 }

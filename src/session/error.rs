@@ -92,6 +92,10 @@ pub enum StoreError {
     /// The file under the name of one of the store's files is not safe to use, for example a link to another file. It
     /// was left unchanged. Contains a description without a path.
     UntrustedFile(String),
+    /// Another program has replaced, moved, removed or linked files of the store while it was open, as a sync client or a restore
+    /// does. Nothing is saved from then on: the session has stopped. What was saved right before may be in the files that were
+    /// replaced. Contains a description without a path.
+    FilesReplaced(String),
     /// The process that holds the store ended before it reported whether a change was made.
     OutcomeUnknown,
     /// The connection to a shared store was lost while a change was stored, and it could not be found out whether it is
@@ -155,6 +159,7 @@ impl StoreError {
             Self::Damaged(_) => "Damaged",
             Self::DiskFull => "DiskFull",
             Self::EngineNotBuilt => "EngineNotBuilt",
+            Self::FilesReplaced(_) => "FilesReplaced",
             Self::ForeignAnchor => "ForeignAnchor",
             Self::Forked => "Forked",
             Self::Halted => "Halted",
@@ -213,6 +218,9 @@ impl StoreError {
             }
             Self::EngineNotBuilt => "Use a build that includes the engine.",
             Self::Halted => "Unlock the store again; the last change may or may not be there.",
+            Self::FilesReplaced(_) => {
+                "Stop the program that changes them, such as a sync client or a restore, and copy the whole folder of the store to another place; then unlock the store again and check the last changes, which may be missing."
+            }
             Self::ForeignAnchor => {
                 "Look for a newer copy of the store: this one may be from before its keys were rotated. If the anchor is that of another store, use this store's own."
             }
@@ -346,6 +354,9 @@ impl fmt::Display for StoreError {
             Self::Locked => f.write_str("The store is locked."),
             Self::NoSuchSlot(number) => write!(f, "Keyslot {number} is not in use."),
             Self::NotAStore => f.write_str("There is no store at this place."),
+            Self::FilesReplaced(what) => {
+                write!(f, "{FILES_REPLACED}: {what}. Nothing was saved since.")
+            }
             Self::UntrustedFile(what) => {
                 write!(f, "A file of the store is not safe to use: {what}.")
             }
@@ -399,6 +410,8 @@ impl std::error::Error for StoreError {
         }
     }
 }
+
+const FILES_REPLACED: &str = "Another program has changed the files of the open store";
 
 #[cfg(test)]
 mod tests;

@@ -15,6 +15,7 @@ mod golden;
 mod history_sample;
 mod linearizable;
 mod preconditions;
+mod replaced;
 mod rewrite;
 mod samples;
 mod security_page;

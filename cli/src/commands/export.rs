@@ -80,7 +80,8 @@ impl Export {
                 self.store.warn_of_anchor(session.status()?.anchor);
                 let store = OpenStore::Here(session.without_recording());
                 let copied = self.copy(&store);
-                store.close();
+                // It has only read, so nothing can be lost.
+                let _ = store.close();
                 self.finish(copied?)
             }
             Err(error) if is_damage(&error) => self.export_found(&vault, &secret, &error),

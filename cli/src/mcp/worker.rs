@@ -100,7 +100,8 @@ fn refuse(work: Work, store: NoStore, restrictions: &Restrictions) {
     }
 }
 
-/// Runs calls until the store fails or the server ends. The caller opens the store again for the next call.
+/// Runs calls until the store fails or the server ends. The caller opens the store again for the next call, unless another
+/// program has changed its files: then every call is refused.
 ///
 /// Returns the call that found the store locked, which has done nothing. It runs again, so that the key daemon's lock costs
 /// no call if the store can be opened in another way. The first call is not returned: the store was opened for it.
@@ -118,8 +119,12 @@ fn run_calls(
             match run_work(store, tool, work, is_first) {
                 Ended::Done => errors.reset(),
                 Ended::Failed(error) => {
+                    // Somebody must look at the files before they are used again.
+                    let stays = matches!(error, StoreError::FilesReplaced(_));
                     errors.print(&error.into());
-                    return None;
+                    if !stays {
+                        return None;
+                    }
                 }
                 Ended::Locked(work) => return Some(Call { work, client }),
             }

@@ -117,7 +117,8 @@ pub(crate) struct NewStore<'a> {
     pub(crate) expiry: ExpirySettings,
 }
 
-/// An open store that is closed on drop. Closing cannot fail: every acknowledged change is on disk already.
+/// An open store that is closed on drop. Every acknowledged change is on disk already. A warning says if other files are in the
+/// place of those by then.
 pub(crate) struct StoreGuard {
     store: OpenStore,
     secret: Option<Secret>,
@@ -149,7 +150,9 @@ impl Deref for StoreGuard {
 
 impl Drop for StoreGuard {
     fn drop(&mut self) {
-        self.store.close();
+        if let Err(error) = self.store.close() {
+            streams::warn(&format!("{error} {}", error.advice()));
+        }
     }
 }
 

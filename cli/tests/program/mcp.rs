@@ -6,6 +6,7 @@ mod install;
 #[cfg(target_os = "linux")]
 mod keyd;
 mod protocol;
+mod replaced;
 mod resources;
 
 use serde_json::{Value, json};

@@ -286,7 +286,7 @@ impl Browser<'_> {
         self.model.forget_content();
         if let Some((_, store)) = self.open.take() {
             // A thread may still use it.
-            store.close();
+            let _ = store.close();
         }
         self.wait_for_lock();
     }

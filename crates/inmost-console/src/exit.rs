@@ -69,6 +69,7 @@ impl Exit {
             StoreError::Io(_)
             | StoreError::DiskFull
             | StoreError::Halted
+            | StoreError::FilesReplaced(_)
             | StoreError::AnchorUnavailable
             | StoreError::KeyDaemon(_)
             | StoreError::OutcomeUnknown
@@ -243,6 +244,7 @@ mod tests {
             (StoreError::Forked, Exit::Other),
             (StoreError::CopyNotVerified { copy: "/b".into(), why: "why".into() }, Exit::Damaged),
             (StoreError::Halted, Exit::Io),
+            (StoreError::FilesReplaced("anchor was replaced".into()), Exit::Io),
             (StoreError::HeaderDamaged, Exit::Damaged),
             (StoreError::InUse(None), Exit::InUse),
             (StoreError::InUse(Some(7)), Exit::InUse),

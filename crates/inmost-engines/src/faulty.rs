@@ -237,6 +237,10 @@ impl<S: Storage> Storage for FaultyStorage<S> {
         self.inner.size()
     }
 
+    fn check_files(&self) -> Result<(), StorageError> {
+        self.inner.check_files()
+    }
+
     fn is_short_of_room(&self) -> bool {
         self.inner.is_short_of_room()
     }

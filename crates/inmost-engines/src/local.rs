@@ -26,6 +26,7 @@ mod overwritten;
 mod publishing;
 mod rewriting;
 mod set_aside;
+mod watched;
 
 use std::fs;
 use std::io;
@@ -42,6 +43,7 @@ use self::folder::{GENERATION_PREFIX, check_vacant, holds_store, parse_generatio
 pub use self::journal::in_memory::JournalInMemory;
 use self::journal::{JournaledEngine, OpenEngine, Tuning};
 use self::lock::Lock;
+use self::watched::{By, Watched};
 use inmost_storage::{
     BareFiles, Engine, EngineKind, HeaderCopy, Rewriting, SetAside, Storage, StorageError,
 };
@@ -57,6 +59,7 @@ pub struct LocalStorage {
     target: Option<PathBuf>,
     anchor: AnchorFile,
     ballast: Arc<Ballast>,
+    watched: Arc<Watched>,
     /// Taken, but for the moment in which [`publish`](Self::publish) moves the folder.
     lock: Option<Lock>,
 }
@@ -75,7 +78,8 @@ impl LocalStorage {
         let lock = Some(Lock::take(&folder)?);
         let ballast = Arc::new(Ballast::of(&folder));
         let anchor = AnchorFile::default();
-        Ok(Self { folder, engines, target: None, anchor, ballast, lock })
+        let watched = watch(&folder)?;
+        Ok(Self { folder, engines, target: None, anchor, ballast, watched, lock })
     }
 
     /// Begins a new store. Everything is written to a hidden folder next to `path` until
@@ -98,7 +102,9 @@ impl LocalStorage {
         creation::clear_except_lock(&folder)?;
         let ballast = Arc::new(Ballast::of(&folder));
         let anchor = AnchorFile::default();
-        let storage = Self { folder, engines, target: Some(target), anchor, ballast, lock };
+        let watched = watch(&folder)?;
+        let target = Some(target);
+        let storage = Self { folder, engines, target, anchor, ballast, watched, lock };
         // First, because a disk without room for the ballast has no room for a store.
         storage.ballast.make()?;
         Ok(storage)
@@ -141,6 +147,13 @@ impl LocalStorage {
         let _ = self.ballast.make();
     }
 
+    /// Watches a generation's folder and the file of its records. Before they are opened, so that what is opened is what is watched.
+    fn watch_generation(&self, folder: &Path, engine: &LocalKind) -> io::Result<Arc<Watched>> {
+        self.watched.note(folder, By::Folder)?;
+        self.watched.note(&folder.join(engine.file), By::Number)?;
+        Ok(Arc::clone(&self.watched))
+    }
+
     fn generation_path(&self, number: u64) -> PathBuf {
         self.folder.join(format!("{GENERATION_PREFIX}{number:016x}"))
     }
@@ -152,13 +165,15 @@ impl Storage for LocalStorage {
     }
 
     fn write_header(&self, copy: HeaderCopy, bytes: &[u8]) -> Result<(), StorageError> {
-        match header_file::replace(&self.folder, copy, bytes) {
+        let replace = || header_file::replace(&self.folder, copy, bytes);
+        let path = self.folder.join(header_file::name(copy));
+        self.watched.replacing(&path, By::Time, || match replace() {
             Err(StorageError::Full) => {
                 self.ballast.keep(self.ballast.held().saturating_sub(HEADER_ROOM));
-                header_file::replace(&self.folder, copy, bytes)
+                replace()
             }
             written => written,
-        }
+        })
     }
 
     fn read_anchor(&self) -> Result<Option<Vec<u8>>, StorageError> {
@@ -166,11 +181,11 @@ impl Storage for LocalStorage {
     }
 
     fn write_anchor(&self, bytes: &[u8]) -> Result<(), StorageError> {
-        self.anchor.write(&self.folder, bytes, Durability::OfFirstWrite)
+        self.anchor.write(&self.folder, &self.watched, bytes, Durability::OfFirstWrite)
     }
 
     fn write_anchor_durably(&self, bytes: &[u8]) -> Result<(), StorageError> {
-        self.anchor.write(&self.folder, bytes, Durability::OfThisWrite)
+        self.anchor.write(&self.folder, &self.watched, bytes, Durability::OfThisWrite)
     }
 
     fn generations(&self) -> Result<Vec<u64>, StorageError> {
@@ -198,10 +213,12 @@ impl Storage for LocalStorage {
         let open_engine = self.engine_opener(folder.clone(), engine);
         let tuning = tuning(engine);
         let ballast = Arc::clone(&self.ballast);
-        match JournaledEngine::create(&folder, created, open_engine, ballast, tuning) {
+        let watched = self.watch_generation(&folder, engine)?;
+        match JournaledEngine::create(&folder, created, open_engine, ballast, watched, tuning) {
             Ok(engine) => Ok(Box::new(engine)),
             Err(error) => {
                 // Best effort, because a generation that no header names is removed at the next unlock anyway.
+                self.watched.forget_below(&folder);
                 let _ = fs::remove_dir_all(&folder);
                 Err(error)
             }
@@ -222,10 +239,12 @@ impl Storage for LocalStorage {
             }
             Err(error) => return Err(error.into()),
         }
+        AnchorFile::refuse_other_names(&self.folder)?;
         let engine = self.engine(engine)?;
         let open_engine = self.engine_opener(folder.clone(), engine);
         let ballast = Arc::clone(&self.ballast);
-        let opened = JournaledEngine::open(&folder, open_engine, ballast, tuning(engine))?;
+        let watched = self.watch_generation(&folder, engine)?;
+        let opened = JournaledEngine::open(&folder, open_engine, ballast, watched, tuning(engine))?;
         for copy in header_file::COPIES {
             // The draft left by a crash may be a header with keyslots that were to be removed. A damaged store stays as it
             // is, so this waits until the generation is open.
@@ -246,7 +265,9 @@ impl Storage for LocalStorage {
     }
 
     fn remove_generation(&self, number: u64) -> Result<(), StorageError> {
-        match fs::remove_dir_all(self.generation_path(number)) {
+        let folder = self.generation_path(number);
+        self.watched.forget_below(&folder);
+        match fs::remove_dir_all(folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             removed => Ok(removed.and_then(|()| files::sync_folder(&self.folder))?),
         }
@@ -269,6 +290,7 @@ impl Storage for LocalStorage {
         if !generation.try_exists()? {
             return Err(StorageError::Missing);
         }
+        self.watched.forget_below(&generation);
         match set_aside::add(&self.folder, &generation, number, header) {
             Err(StorageError::Full) => {
                 self.ballast.keep(self.ballast.held().saturating_sub(HEADER_ROOM));
@@ -293,9 +315,25 @@ impl Storage for LocalStorage {
         Ok(files::size_below(&self.folder)?.saturating_sub(ballast).saturating_sub(set_aside))
     }
 
+    fn check_files(&self) -> Result<(), StorageError> {
+        self.watched.check()
+    }
+
     fn is_short_of_room(&self) -> bool {
         self.ballast.is_short()
     }
+}
+
+/// Watches the files of a store that are in its own folder.
+fn watch(folder: &Path) -> io::Result<Arc<Watched>> {
+    let watched = Watched::default();
+    watched.note(folder, By::Folder)?;
+    watched.note(&folder.join(lock::NAME), By::Number)?;
+    for copy in header_file::COPIES {
+        watched.note(&folder.join(header_file::name(copy)), By::Time)?;
+    }
+    watched.note(&folder.join(anchor::NAME), By::Names)?;
+    Ok(Arc::new(watched))
 }
 
 /// The journal in front of an engine.

@@ -116,7 +116,7 @@ pub(crate) fn connect(
             Ok(Some(Connection { store, stream, process, is_lost: false }))
         }
         Greeting::Refused(refusal) => Err(refused(store, refusal)),
-        Greeting::Ending => wait_for_end(store, &stream).map(|()| None),
+        ending => ended(store, &stream, ending).map(|()| None),
     }
 }
 
@@ -139,7 +139,7 @@ pub fn lock(store: impl AsRef<Path>) -> Result<bool, DaemonError> {
     loop {
         match greet(store, &hello, &[])? {
             Some((_, Greeting::Refused(refusal))) => return Err(refused(store, refusal)),
-            Some((stream, _)) => return wait_for_end(store, &stream).map(|()| true),
+            Some((stream, greeting)) => return ended(store, &stream, greeting).map(|()| true),
             None => {}
         }
         // A process may hold the store for a moment: a daemon that is ending, or one that is too busy with other
@@ -183,7 +183,7 @@ fn lock_at(socket: &Path) -> Result<bool, DaemonError> {
     loop {
         match greet_at(socket, socket, &lock_request(), &[])? {
             Some((_, Greeting::Refused(refusal))) => return Err(refused(socket, refusal)),
-            Some((stream, _)) => return wait_for_end(socket, &stream).map(|()| true),
+            Some((stream, greeting)) => return ended(socket, &stream, greeting).map(|()| true),
             // A daemon that is ending, or one that is too busy to greet. Only a socket that nobody listens on is dead: any
             // other may be that of a process with keys in its memory.
             None if is_dead(socket) => return Ok(false),
@@ -193,6 +193,15 @@ fn lock_at(socket: &Path) -> Result<bool, DaemonError> {
                 return Err(DaemonError::Unresponsive { store });
             }
         }
+    }
+}
+
+/// Waits until a daemon that ends has ended. An error if it has noticed that the files of its store were replaced.
+fn ended(store: &Path, stream: &Stream, greeting: Greeting) -> Result<(), DaemonError> {
+    wait_for_end(store, stream)?;
+    match greeting {
+        Greeting::EndingReplaced(what) => Err(StoreError::FilesReplaced(what).into()),
+        _ => Ok(()),
     }
 }
 

@@ -22,7 +22,7 @@ use crate::secret::{Secret, SlotOptions};
 /// let store = OpenStore::from(inmost::Session::in_memory()?);
 /// store.files().write("/memories/tea.md", "Green.\n")?;
 /// assert_eq!(store.status()?.files, 1);
-/// store.close();
+/// store.close()?;
 /// assert!(store.is_locked()?);
 /// # Ok(())
 /// # }
@@ -106,7 +106,12 @@ impl OpenStore {
             Self::Here(session) => Ok(session.is_locked()),
             Self::Daemon(client) => match client.status() {
                 Ok(_) => Ok(false),
-                Err(StoreError::Locked | StoreError::Halted | StoreError::Forked) => Ok(true),
+                Err(
+                    StoreError::Locked
+                    | StoreError::Halted
+                    | StoreError::FilesReplaced(_)
+                    | StoreError::Forked,
+                ) => Ok(true),
                 Err(error) => Err(error),
             },
         }
@@ -301,10 +306,13 @@ impl OpenStore {
     /// Locks the store. A key daemon locks it for all programs, and its process ends. In a forked child this does nothing.
     ///
     /// # Errors
-    /// Those of [`Client::lock`].
+    /// Those of [`Session::lock_checking_files`] but `Forked`, and of [`Client::lock`].
     pub fn lock(&self) -> Result<(), DaemonError> {
         match self {
-            Self::Here(session) => session.lock(),
+            Self::Here(session) => match session.lock_checking_files() {
+                Err(StoreError::Forked) => {}
+                locked => locked?,
+            },
             Self::Daemon(client) => match client.lock() {
                 Err(DaemonError::Store(StoreError::Forked)) => {}
                 locked => return locked,
@@ -314,9 +322,16 @@ impl OpenStore {
     }
 
     /// Locks a store that this process holds. A key daemon keeps it unlocked. In a forked child this does nothing.
-    pub fn close(&self) {
-        if let Self::Here(session) = self {
-            session.lock();
+    ///
+    /// # Errors
+    /// Those of [`Session::lock_checking_files`] but `Forked`. The store is locked all the same.
+    pub fn close(&self) -> Result<(), StoreError> {
+        match self {
+            Self::Here(session) => match session.lock_checking_files() {
+                Err(StoreError::Forked) => Ok(()),
+                locked => locked,
+            },
+            Self::Daemon(_) => Ok(()),
         }
     }
 }

@@ -65,6 +65,9 @@ pub(crate) enum Greeting {
     /// The daemon is about to end. After that, the store is free.
     Ending,
     Refused(Refusal),
+    /// As `Ending`, but another program has changed the files of the store, so what was saved last may not be in it. The text
+    /// says which.
+    EndingReplaced(String),
 }
 
 /// Why the daemon does not accept a client or a request.

@@ -21,6 +21,9 @@ pub enum StorageError {
     Missing,
     /// This build does not include the engine that the store names.
     NotBuilt,
+    /// Another program has replaced, moved, removed or linked a file of the store while it was open. The text says which. What was
+    /// written since may be in files that are no longer the store's.
+    Replaced(String),
     /// A file with one of the store's names must not be used; see [`FileProblem`](crate::FileProblem).
     UntrustedFile(UntrustedFile),
     /// An earlier write or sync failed. The generation must be reopened to learn its state.
@@ -60,6 +63,7 @@ impl fmt::Display for StorageError {
             Self::NotBuilt => {
                 f.write_str("this build does not include the engine that the store names")
             }
+            Self::Replaced(what) => write!(f, "{what} while the store was open"),
             Self::UntrustedFile(file) => file.fmt(f),
             Self::Poisoned => f.write_str("an earlier write failed; reopen the store"),
             Self::WriteFailed(reason) => write!(f, "an earlier write failed: {reason}"),
@@ -115,6 +119,7 @@ mod tests {
             E::Io(_) => [io::Error::other("why").into(), "input/output error: why"];
             E::Missing => [E::Missing, "no such store, generation or file exists"];
             E::NotBuilt => [E::NotBuilt, "this build does not include the engine that the store names"];
+            E::Replaced(_) => [E::Replaced("anchor was replaced".into()), "anchor was replaced while the store was open"];
             E::UntrustedFile(_) => [E::UntrustedFile(odd), "header.a is a symbolic link"];
             E::Poisoned => [E::Poisoned, "an earlier write failed; reopen the store"];
             E::WriteFailed(_) => [E::WriteFailed(E::Full.into()), "an earlier write failed: the disk is full"];

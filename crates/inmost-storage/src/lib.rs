@@ -252,6 +252,14 @@ pub trait Storage: Send + Sync {
     /// without what was set aside.
     fn size(&self) -> Result<u64, StorageError>;
 
+    /// Checks that the files that are in use are still those that their names lead to.
+    ///
+    /// # Errors
+    /// [`StorageError::Replaced`], and from then on always.
+    fn check_files(&self) -> Result<(), StorageError> {
+        Ok(())
+    }
+
     /// Returns whether the disk is full and changes depend on the reserved ballast. Writes that can wait
     /// should then wait.
     fn is_short_of_room(&self) -> bool {

@@ -64,6 +64,10 @@ class Halted(StoreError):
     """A commit failed. The state on disk is known only after the store is opened again."""
 
 
+class FilesReplaced(StoreError):
+    """Another program has replaced files of the open store. Nothing was saved since; check the last changes."""
+
+
 class ForeignAnchor(StoreError):
     """The freshness anchor was written under keys that are not this store's."""
 

@@ -8,7 +8,7 @@ use crate::session::anchor::{AnchorStatus, FreshnessMark};
 use crate::session::error::StoreError;
 use crate::session::idle::{self, Idle};
 use crate::session::open::Open;
-use crate::session::open::state::State;
+use crate::session::open::state::{State, halt};
 use crate::session::options::Quotas;
 use crate::session::options::{SessionOptions, StorageEngine};
 use crate::session::shared;
@@ -209,12 +209,31 @@ impl Session {
         if self.check_process().is_err() {
             return;
         }
+        let _ = self.end();
+    }
+
+    /// As [`lock`](Session::lock), and returns whether the files that this session has written are those of the store.
+    ///
+    /// # Errors
+    /// [`StoreError::FilesReplaced`] if not; the session is locked all the same. [`StoreError::Forked`], and then it is not.
+    pub fn lock_checking_files(&self) -> Result<(), StoreError> {
+        self.check_process()?;
+        self.end()
+    }
+
+    fn end(&self) -> Result<(), StoreError> {
         let end = || std::mem::replace(&mut *write(&self.inner.state), State::Locked);
         // Waiting commits finish first, and no call runs in between.
         let before = self.exclusive::<_, StoreError>(|_| Ok(end())).unwrap_or_else(|_| end());
-        if let State::Open(open) = before {
+        let closed = match before {
+            State::Open(open) => open.close(),
+            State::Halted(why) => Err(why.error()),
+            State::Locked => Ok(()),
+        };
+        match closed {
+            Err(error @ StoreError::FilesReplaced(_)) => Err(error),
             // Every acknowledged change is already synced, so a failed close loses nothing.
-            let _ = open.close();
+            _ => Ok(()),
         }
     }
 
@@ -229,9 +248,15 @@ impl Session {
     /// [`idle_lock`](crate::SessionOptions::idle_lock).
     ///
     /// # Errors
-    /// [`StoreError::Locked`], [`StoreError::Halted`], [`StoreError::Forked`], or an error when listing the files of the store.
+    /// [`StoreError::Locked`], [`StoreError::Halted`], [`StoreError::FilesReplaced`], [`StoreError::Forked`], or an error when
+    /// listing the files of the store.
     pub fn status(&self) -> Result<SessionStatus, StoreError> {
         self.check_process()?;
+        let checked = {
+            let state = read(&self.inner.state);
+            state.open()?.storage().check_files().map_err(StoreError::from)
+        };
+        checked.inspect_err(|error| halt(&self.inner.state, error))?;
         let state = read(&self.inner.state);
         let open = state.open()?;
         let root = open.root();

@@ -16,6 +16,7 @@ impl From<StorageError> for StoreError {
             StorageError::InUse(pid) => Self::InUse(pid),
             StorageError::Io(error) => Self::Io(error),
             StorageError::Missing => Self::NotAStore,
+            StorageError::Replaced(what) => Self::FilesReplaced(what),
             StorageError::UntrustedFile(file) => Self::UntrustedFile(file.to_string()),
             StorageError::NotBuilt => Self::EngineNotBuilt,
             StorageError::Poisoned => Self::Halted,

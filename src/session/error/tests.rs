@@ -35,6 +35,10 @@ fn every_error_has_one_sentence_of_message_and_one_of_advice() {
             StorageError::Poisoned.into(),
             "An earlier write failed, so the session has stopped."
         ];
+        E::FilesReplaced(_) => [
+            StorageError::Replaced("anchor was replaced".into()).into(),
+            "Another program has changed the files of the open store: anchor was replaced. Nothing was saved since."
+        ];
         E::ForeignAnchor => [
             E::ForeignAnchor,
             "The freshness anchor was written with keys that are not this store's."

@@ -13,7 +13,32 @@ pub(crate) enum State {
     /// Locked by a call or by the idle lock.
     Locked,
     /// A commit failed. The state on disk is unknown, so nothing is returned from memory either.
-    Halted,
+    Halted(Halt),
+}
+
+/// Why a session is halted.
+#[derive(Clone)]
+pub(crate) enum Halt {
+    /// A commit failed.
+    Failed,
+    /// Another program has changed the store's files. The text says which.
+    Replaced(String),
+}
+
+impl Halt {
+    fn of(error: &StoreError) -> Self {
+        match error {
+            StoreError::FilesReplaced(what) => Self::Replaced(what.clone()),
+            _ => Self::Failed,
+        }
+    }
+
+    pub(crate) fn error(&self) -> StoreError {
+        match self {
+            Self::Failed => StoreError::Halted,
+            Self::Replaced(what) => StoreError::FilesReplaced(what.clone()),
+        }
+    }
 }
 
 impl State {
@@ -21,7 +46,7 @@ impl State {
         match self {
             Self::Open(open) => Ok(open),
             Self::Locked => Err(StoreError::Locked),
-            Self::Halted => Err(StoreError::Halted),
+            Self::Halted(why) => Err(why.error()),
         }
     }
 
@@ -29,15 +54,15 @@ impl State {
         match self {
             Self::Open(open) => Ok(open),
             Self::Locked => Err(StoreError::Locked),
-            Self::Halted => Err(StoreError::Halted),
+            Self::Halted(why) => Err(why.error()),
         }
     }
 }
 
-/// Halts a session after a failed commit, for reads too.
-pub(crate) fn halt(state: &RwLock<State>) {
+/// Halts a session after a commit that failed with this error, for reads too.
+pub(crate) fn halt(state: &RwLock<State>, error: &StoreError) {
     let mut state = write(state);
     if matches!(*state, State::Open(_)) {
-        *state = State::Halted;
+        *state = State::Halted(Halt::of(error));
     }
 }

@@ -85,7 +85,7 @@ fn apply_here(state: &RwLock<State>, sealed: SealedGroup) -> Result<Applied, Sto
     if let Some(change) = &sealed.batch.header {
         let written = write_headers(read(state).open()?.storage(), &change.next);
         // Once a write of copy A has begun, only a new unlock can tell which header is in effect.
-        written.inspect_err(|_| halt(state))?;
+        written.inspect_err(|error| halt(state, error))?;
     }
     let root = sealed.tag();
     Ok(match write(state).open_mut()?.apply(sealed)? {

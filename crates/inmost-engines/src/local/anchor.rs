@@ -1,12 +1,13 @@
 //! The file `anchor`: one block, which a disk writes as a whole.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use inmost_storage::StorageError;
 
+use super::watched::Watched;
 use crate::files;
 
 /// The anchor of one store. Its file is opened once, because every commit writes to it.
@@ -25,6 +26,18 @@ impl AnchorFile {
         Ok(Some(bytes))
     }
 
+    /// Refuses an anchor with other hard links. It would never be written, and so never show a rollback again.
+    ///
+    /// # Errors
+    /// [`StorageError::UntrustedFile`].
+    pub(super) fn refuse_other_names(folder: &Path) -> Result<(), StorageError> {
+        let path = folder.join(NAME);
+        match fs::symlink_metadata(&path) {
+            Ok(metadata) => Ok(files::refuse_other_names(&path, &metadata)?),
+            Err(_) => Ok(()),
+        }
+    }
+
     /// Writes the block. The first write of a session, and the first after a failed one, is synced in any case.
     ///
     /// The block is the first sector of the file, so a power cut leaves it as some write made it. Without the one sync,
@@ -33,6 +46,7 @@ impl AnchorFile {
     pub(super) fn write(
         &self,
         folder: &Path,
+        watched: &Watched,
         bytes: &[u8],
         durability: Durability,
     ) -> Result<(), StorageError> {
@@ -40,7 +54,11 @@ impl AnchorFile {
         let is_synced = held.is_none() || durability == Durability::OfThisWrite;
         let file = match &mut *held {
             Some(file) => file,
-            empty => empty.insert(open(folder)?),
+            empty => {
+                let file = empty.insert(open(folder)?);
+                watched.note_open(&folder.join(NAME))?;
+                file
+            }
         };
         let written = (|| {
             // One call within one page of the system's cache: a killed process leaves all of it or nothing.

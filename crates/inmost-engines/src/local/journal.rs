@@ -52,6 +52,7 @@ use self::slots::Slots;
 use self::writer::Writer;
 pub(super) use self::{medium::NAME, written::written};
 use crate::local::ballast::Ballast;
+use crate::local::watched::Watched;
 use crate::local_engine::{Expected, LocalEngine};
 use crate::poison::Poison;
 
@@ -95,6 +96,7 @@ struct Shared {
     half_blocks: u32,
     open_engine: OpenEngine,
     ballast: Arc<Ballast>,
+    watched: Arc<Watched>,
     tuning: Tuning,
     poison: Poison,
     slots: Mutex<Slots>,
@@ -158,6 +160,11 @@ impl Engine for JournaledEngine {
 
     fn close(self: Box<Self>) -> Result<(), StorageError> {
         self.pace.stop();
+        if let Err(error) = self.shared.watched.check() {
+            // Nothing more is written where other files are.
+            self.discard();
+            return Err(error);
+        }
         self.explained(|shared| {
             let emptied = shared.changed(shared.empty());
             let closed = write(&shared.engine).take().map_or(Ok(()), Engine::close);
@@ -187,6 +194,7 @@ impl JournaledEngine {
                 let turn = lock(&shared.checkpointer);
                 let reason = lock(&shared.failure).take();
                 drop(turn);
+                shared.watched.found()?;
                 let failed = |reason| StorageError::WriteFailed(Box::new(reason));
                 Err(reason.map_or(StorageError::Poisoned, failed))
             }
@@ -257,12 +265,12 @@ impl Shared {
         self.poison.check()?;
         if writer.filling {
             let synced = self.with_engine(|engine| engine.sync());
-            return self
-                .changed(synced.and_then(|()| self.follow(layout::Position::default(), false)))
-                .map(|()| false);
+            let followed = synced.and_then(|()| self.follow(layout::Position::default(), false));
+            return self.changed(followed.and_then(|()| self.watched.check())).map(|()| false);
         }
         let flushed = self.flush(&mut writer);
-        self.changed(flushed)
+        // After the sync: what it wrote counts only if it is in the store's files.
+        self.changed(flushed.and_then(|flushed| self.watched.check().map(|()| flushed)))
     }
 
     fn get_many(&self, addresses: &[Address]) -> Result<Vec<Option<Vec<u8>>>, StorageError> {

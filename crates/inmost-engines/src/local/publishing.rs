@@ -9,7 +9,7 @@ use super::anchor::AnchorFile;
 use super::ballast::Ballast;
 use super::folder::{self, check_vacant};
 use super::lock::{self, Lock};
-use super::{LocalStorage, creation, header_file};
+use super::{LocalStorage, creation, header_file, watch};
 use crate::files;
 use inmost_storage::StorageError;
 
@@ -38,12 +38,15 @@ impl LocalStorage {
         let moved = folder::rename(&self.folder, &target);
         if moved.is_ok() {
             self.folder.clone_from(&target);
+            // The anchor is opened again, by its new path.
+            self.anchor = AnchorFile::default();
             self.ballast = Arc::new(Ballast::of(&target));
             self.target = None;
         }
         let held = self.hold();
         moved?;
         held?;
+        self.watched = watch(&self.folder)?;
         files::sync_folder(target.parent().unwrap_or(&target))?;
         Ok(self)
     }

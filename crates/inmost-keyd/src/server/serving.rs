@@ -84,11 +84,12 @@ fn greet(daemon: &Daemon, stream: &Stream, arrival: &Arrival) -> io::Result<Opti
             Ok(Some(client))
         }
         Err(greeting) => {
-            if matches!(greeting, Greeting::Ending) {
+            let is_ending = matches!(greeting, Greeting::Ending | Greeting::EndingReplaced(_));
+            if is_ending {
                 arrival.keep();
             }
             frame::write(&mut &*stream, &greeting, &[], HELLO)?;
-            if matches!(greeting, Greeting::Ending) {
+            if is_ending {
                 // The client waits for the end of the process, which ends the connection.
                 daemon.state.end();
                 loop {
@@ -110,14 +111,14 @@ impl Daemon {
         process: u32,
     ) -> Result<Accepted, Greeting> {
         if hello.purpose == Purpose::Lock {
-            return Err(Greeting::Ending);
+            return Err(self.ending());
         }
         if hello.version != VERSION {
             return Err(Greeting::Refused(Refusal::OtherVersion(VERSION)));
         }
         if hello.folder.is_some_and(|folder| folder != self.folder) {
             // The store was moved or removed, and there is another folder at its path now.
-            return Err(Greeting::Ending);
+            return Err(self.ending());
         }
         if !anchor.is_empty() && anchor != self.anchor {
             return Err(Greeting::Refused(Refusal::OtherAnchor));
@@ -140,6 +141,14 @@ impl Daemon {
             }
             Err(NotNow::Ending) => Err(Greeting::Ending),
             Err(NotNow::Full) => Err(Greeting::Refused(Refusal::TooManyClients)),
+        }
+    }
+
+    /// Says that the daemon ends, and whether its session has noticed other files in the place of its own.
+    fn ending(&self) -> Greeting {
+        match self.session.status() {
+            Err(StoreError::FilesReplaced(what)) => Greeting::EndingReplaced(what),
+            _ => Greeting::Ending,
         }
     }
 

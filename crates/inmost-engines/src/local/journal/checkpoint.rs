@@ -150,6 +150,8 @@ impl Shared {
             let _ = engine.sync();
             engine.discard();
         }
+        // It is opened by its name.
+        self.watched.check()?;
         // The journal is the one that was opened, so the mark needs no second look.
         let expected = Expected { frontier, mark: &self.id.0, admit: &|_| Ok(()) };
         let start = Instant::now();
@@ -165,7 +167,7 @@ impl Shared {
                 opened => break opened?,
             }
         });
-        Ok(())
+        self.watched.check()
     }
 
     /// Brings the engine's index up to date if that is due, so that the next opening need not replay what was written since.
@@ -178,6 +180,8 @@ impl Shared {
             return Ok(());
         }
         self.poison.check()?;
+        // An index is a file of its own, which must not go to another engine's.
+        self.keep_reason(self.watched.check())?;
         let start = Instant::now();
         match self.with_engine(|engine| Ok(engine.index()))? {
             Ok(true) => {}

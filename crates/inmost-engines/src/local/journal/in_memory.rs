@@ -35,8 +35,15 @@ impl JournalInMemory {
             Self { file: Bytes(Arc::new(Mutex::new(bytes))), place: MemoryStorage::default() };
         let engine = Box::new(new.place.create_engine(GENERATION)?);
         let medium = Box::new(new.file.clone());
-        let engine =
-            JournaledEngine::begin(id, medium, engine, new.opener(), no_ballast(), TUNING)?;
+        let engine = JournaledEngine::begin(
+            id,
+            medium,
+            engine,
+            new.opener(),
+            no_ballast(),
+            Arc::default(),
+            TUNING,
+        )?;
         Ok((new, Box::new(engine)))
     }
 

@@ -16,6 +16,7 @@ use super::slots::Slots;
 use super::{JournaledEngine, OpenEngine, Shared, Tuning, Writer};
 use crate::files;
 use crate::local::ballast::Ballast;
+use crate::local::watched::{By, Watched};
 use crate::local_engine::{Expected, LocalEngine};
 use crate::poison::Poison;
 use inmost_storage::StorageError;
@@ -27,13 +28,15 @@ impl JournaledEngine {
         engine: Box<dyn LocalEngine>,
         open_engine: OpenEngine,
         ballast: Arc<Ballast>,
+        watched: Arc<Watched>,
         tuning: Tuning,
     ) -> Result<Self, StorageError> {
         let id = new_id();
         let bytes = medium::blank(id, tuning.half_blocks, Position::default());
         let file: File = medium::create(folder, &bytes)?;
         files::sync_folder(folder)?;
-        Self::begin(id, Box::new(file), engine, open_engine, ballast, tuning)
+        watched.note(&folder.join(medium::NAME), By::Number)?;
+        Self::begin(id, Box::new(file), engine, open_engine, ballast, watched, tuning)
     }
 
     /// As [`create`](Self::create), on a journal that is blank already.
@@ -43,6 +46,7 @@ impl JournaledEngine {
         engine: Box<dyn LocalEngine>,
         open_engine: OpenEngine,
         ballast: Arc<Ballast>,
+        watched: Arc<Watched>,
         tuning: Tuning,
     ) -> Result<Self, StorageError> {
         let stored = Position::default();
@@ -59,7 +63,7 @@ impl JournaledEngine {
             filling: true,
             slots: Slots::created(),
         };
-        Ok(Self::with(opened, medium, engine, open_engine, ballast, tuning))
+        Ok(Self::with(opened, medium, engine, open_engine, ballast, watched, tuning))
     }
 
     /// Opens the journal of an existing generation, then its engine. A damaged journal is refused before the engine
@@ -72,12 +76,21 @@ impl JournaledEngine {
         folder: &Path,
         open_engine: OpenEngine,
         ballast: Arc<Ballast>,
+        watched: Arc<Watched>,
         tuning: Tuning,
     ) -> Result<Self, StorageError> {
+        let path = folder.join(medium::NAME);
+        watched.note(&path, By::Number)?;
         let file = medium::open(folder).map_err(unopened)?;
         let bytes = file.read()?;
-        let prepare = || Ok::<Box<dyn Medium>, _>(Box::new(medium::prepare(folder, file)?));
-        Self::resume_with(&bytes, prepare, open_engine, ballast, tuning)
+        let at_work = Arc::clone(&watched);
+        let prepare = || {
+            // A sparse copy is replaced here.
+            at_work.replacing(&path, By::Number, || {
+                Ok::<Box<dyn Medium>, _>(Box::new(medium::prepare(folder, file)?))
+            })
+        };
+        Self::resume_with(&bytes, prepare, open_engine, ballast, watched, tuning)
     }
 
     /// As [`open`](Self::open), from a journal's bytes that need no preparation.
@@ -89,7 +102,7 @@ impl JournaledEngine {
         tuning: Tuning,
     ) -> Result<Self, StorageError> {
         let bytes = medium.read()?;
-        Self::resume_with(&bytes, || Ok(medium), open_engine, ballast, tuning)
+        Self::resume_with(&bytes, || Ok(medium), open_engine, ballast, Arc::default(), tuning)
     }
 
     /// Goes on with a journal of these bytes. `medium` prepares it for writing, which happens only if journal and engine
@@ -99,6 +112,7 @@ impl JournaledEngine {
         medium: impl FnOnce() -> Result<Box<dyn Medium>, StorageError>,
         open_engine: OpenEngine,
         ballast: Arc<Ballast>,
+        watched: Arc<Watched>,
         tuning: Tuning,
     ) -> Result<Self, StorageError> {
         let (place, slot) = newest_slot(bytes).map_err(unopened)?;
@@ -148,7 +162,7 @@ impl JournaledEngine {
             slots,
         };
         let has_entries = opened.layers.frozen.is_some() || !opened.layers.active.is_empty();
-        let engine = Self::with(opened, medium, engine, open_engine, ballast, tuning);
+        let engine = Self::with(opened, medium, engine, open_engine, ballast, watched, tuning);
         if has_entries {
             engine.pace.committed(&engine.shared);
         }
@@ -161,6 +175,7 @@ impl JournaledEngine {
         engine: Box<dyn LocalEngine>,
         open_engine: OpenEngine,
         ballast: Arc<Ballast>,
+        watched: Arc<Watched>,
         tuning: Tuning,
     ) -> Self {
         let Opened { id, half_blocks, stored, position, length, used, layers, filling, slots } =
@@ -191,6 +206,7 @@ impl JournaledEngine {
             half_blocks,
             open_engine,
             ballast,
+            watched,
             tuning,
             poison: Poison::default(),
             slots: Mutex::new(slots),

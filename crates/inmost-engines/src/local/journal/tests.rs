@@ -68,7 +68,9 @@ impl World {
         let engine = self.create_engine()?;
         let medium = Box::new(self.disk.clone());
         let id = JournalId([7; 16]);
-        JournaledEngine::begin(id, medium, engine, self.opener(), Arc::clone(&self.ballast), SMALL)
+        let ballast = Arc::clone(&self.ballast);
+        let watched = Arc::default();
+        JournaledEngine::begin(id, medium, engine, self.opener(), ballast, watched, SMALL)
     }
 
     pub(super) fn open(&self) -> Result<JournaledEngine, StorageError> {

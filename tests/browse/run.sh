@@ -2,5 +2,5 @@
 # Tests the browser in a real terminal. Needs tmux and Python.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-cargo build --quiet --package inmost-cli
+cargo test --quiet --no-run --test program
 exec python3 tests/browse/terminal.py "${CARGO_TARGET_DIR:-target}/debug/inmost"

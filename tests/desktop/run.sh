@@ -7,7 +7,7 @@ if [ ! -x "$tools/bin/python" ] || ! "$tools/bin/python" -c 'import jeepney' 2>/
   python3 -m venv "$tools"
   "$tools/bin/python" -m pip --quiet --disable-pip-version-check install jeepney==0.9.0
 fi
-cargo build --quiet --package inmost-cli
+cargo test --quiet --no-run --test program
 inmost=$(realpath "${CARGO_TARGET_DIR:-target}/debug/inmost")
 tests/desktop/pinentry.sh "$inmost"
 "$tools/bin/python" tests/desktop/suspend.py "$inmost"

@@ -23,7 +23,7 @@ if ! cmp -s tests/mcp/requirements.txt "$tools/installed"; then
   cp tests/mcp/requirements.txt "$tools/installed"
 fi
 
-cargo build --quiet --package inmost-cli
+cargo test --quiet --no-run --test program
 inmost=$(realpath "${CARGO_TARGET_DIR:-target}/debug/inmost")
 "$python" tests/mcp/python_client.py "$inmost"
 

@@ -27,7 +27,7 @@ for_target() {
     shift 2
     name=${target//-/_}
     # The tests need ring, which is partly C. What is only checked is never linked, so its objects may be missing.
-    env "CC_$name=true" "AR_$name=true" PYO3_CROSS_PYTHON_VERSION=3.11 \
+    env "CC_$name=true" "AR_$name=true" PYO3_CROSS_PYTHON_VERSION=3.11 CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG=0 \
         cargo "$command" --locked -Zbuild-std --target "$target" $(packages "$target") "$@"
 }
 

@@ -38,13 +38,20 @@ with_server() {
   python3 tests/postgres/with_server.py --schema "$packages/schema.sql" "$@"
 }
 
+# Builds with the same packages and features each time, so that nothing is built twice.
+build() {
+  cargo test --package inmost --package inmost-cli --package inmost-engine-tests \
+    --features inmost-cli/postgres,inmost-engine-tests/postgres --no-run "$@"
+}
+
+# The path of the test program that a build has made.
+test_program() {
+  realpath "$("$@" 2>&1 | sed -n 's/^ *Executable .*(\(.*\))$/\1/p')"
+}
+
 suite() {
-  local test built tests=()
-  built=(--package inmost-postgres --package inmost-engine-tests --features inmost-engine-tests/postgres --lib --test suite --no-run)
-  cargo test --quiet "${built[@]}"
-  while read -r test; do
-    tests+=("$(realpath "$test")")
-  done < <(cargo test "${built[@]}" 2>&1 | sed -n 's/.*(\(.*\))$/\1/p')
+  local test tests=()
+  tests=("$(test_program build --test suite)" "$(test_program cargo test --package inmost-postgres --lib --no-run)")
   local version way
   for version in 15 18; do
     for way in '' --pgbouncer; do
@@ -60,16 +67,12 @@ suite() {
 }
 
 library() {
-  local test
   echo "== the library"
-  cargo test --quiet --package inmost --features postgres --test database --no-run
-  test=$(cargo test --package inmost --features postgres --test database --no-run 2>&1 | sed -n 's/.*(\(.*\))$/\1/p' | tail -1)
-  with_server --version 15 "$(realpath "$test")" --include-ignored --quiet
+  with_server --version 15 "$(test_program build --test database)" --include-ignored --quiet
 }
 
 liar() {
   echo "== a server that lies"
-  cargo build --quiet --package inmost --features postgres --example postgres_distrust
   python3 tests/postgres/liar.py --schema "$packages/schema.sql" "$target/debug/examples/postgres_distrust" "$@"
 }
 
@@ -80,7 +83,6 @@ program() {
 }
 
 failover() {
-  cargo build --quiet --package inmost --features postgres --example postgres_load
   python3 tests/postgres/lost_replies.py --schema "$packages/schema.sql" "$target/debug/examples/postgres_load"
   python3 tests/postgres/failover.py --schema "$packages/schema.sql" "$target/debug/examples/postgres_load" "${1:-1}"
 }
@@ -92,13 +94,11 @@ patroni() {
     as_root apt-get update -qq
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends patroni python3-etcd etcd-server >/dev/null
   done
-  cargo build --quiet --package inmost --features postgres --example postgres_load
   python3 tests/postgres/patroni.py --schema "$packages/schema.sql" "$target/debug/examples/postgres_load" "${1:-3}"
 }
 
 service() {
   echo "== a web service of two processes"
-  cargo build --quiet --package inmost --features postgres --example web_service
   with_server --version 15 python3 tests/postgres/service.py "$target/debug/examples/web_service" "$@"
 }
 
@@ -113,7 +113,7 @@ latency() {
 }
 
 install
-cargo build --quiet --package inmost-cli --features postgres
+build --quiet --test suite --test database --test program --example postgres_distrust --example postgres_load --example web_service
 inmost=$target/debug/inmost
 "$inmost" postgres-schema --role inmost_app >"$packages/schema.sql"
 case $what in

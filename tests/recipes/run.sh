@@ -55,7 +55,7 @@ if [ "${1-}" = inside ]; then
     exit
 fi
 
-cargo build --quiet --package inmost-cli --locked
+cargo test --quiet --no-run --test program
 target=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
 script=$PWD/tests/recipes/run.sh
 home=$(mktemp -d)

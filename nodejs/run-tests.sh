@@ -10,13 +10,14 @@ fail() {
 }
 
 command -v node >/dev/null || fail 'there is no node'
-# Not `npm ci`, which refuses a lock file without the optional packages of every other platform.
-npm install --no-save --no-audit --no-fund --loglevel error
+npm ci --no-audit --no-fund --loglevel error
 npm run --silent build
 # The generated types and the loader are in the repository, so that a change of them is seen in a review.
 git diff --exit-code native/ || fail 'nodejs/native differs from what the build generates; commit it'
 npm run --silent check
 npm test --silent
+INMOST=$PWD/native/inmost ../tests/postgres/run.sh with node --test "$PWD"/postgres-tests/*.test.mjs
+INMOST=$PWD/native/inmost ../tests/postgres/run.sh load node "$PWD/examples/web-service.mjs" -- 20 3
 # What JavaScript cannot bring about: a call that panics.
 cargo test --quiet --locked --package inmost-nodejs --lib
 

@@ -27,8 +27,13 @@ echo "---- pytest ($SECONDS s)"
 echo "---- the SDK's own tests ($SECONDS s)"
 tests/sdk_suite/run.sh "$python" "$tools/sdk"
 
+echo "---- PostgreSQL ($SECONDS s)"
+INMOST=$tools/venv/bin/inmost ../tests/postgres/run.sh with "$python" -m pytest -q -p no:cacheprovider --config-file "$PWD/pyproject.toml" \
+  "$PWD/postgres_tests"
+INMOST=$tools/venv/bin/inmost ../tests/postgres/run.sh load "$python" "$PWD/examples/web_service.py" -- 20 3
+
 echo "---- types ($SECONDS s)"
-"$python" -m mypy --strict --cache-dir "$tools/mypy" benchmark.py examples tests
+"$python" -m mypy --strict --cache-dir "$tools/mypy" benchmark.py examples tests postgres_tests
 "$python" -m mypy.stubtest inmost._inmost
-"$tools/venv/bin/pyright" --pythonpath "$python" benchmark.py examples tests
+"$tools/venv/bin/pyright" --pythonpath "$python" benchmark.py examples tests postgres_tests
 echo "---- done ($SECONDS s)"

@@ -1,6 +1,7 @@
 /** Checks of arguments. The messages name the argument and never show its value, which may be a text of the memory. */
 
 import { fileURLToPath } from 'node:url';
+import { inspect, type InspectOptions } from 'node:util';
 import * as workers from 'node:worker_threads';
 
 /** A string that has a UTF-8 encoding. A lone surrogate has none, and would silently become another character. */
@@ -56,6 +57,20 @@ export function optional<T>(
   return value === undefined || value === null ? undefined : check(value, name);
 }
 
+/** Checks that an object of options has no others than these, so that a misspelt one is noticed. */
+export function known(options: unknown, names: readonly string[]): void {
+  if (typeof options !== 'object' || options === null) throw new TypeError('options must be an object');
+  for (const name of Object.keys(options)) {
+    if (!names.includes(name)) throw new TypeError(`${name} is not an option here; the options are ${names.join(', ')}`);
+  }
+}
+
+/** What the native half has made. A class that is constructed without it would be a dead object. */
+export function made<T extends object>(value: T, kind: new (...never: never[]) => T, maker: string): T {
+  if (!(value instanceof kind)) throw new TypeError(`this class has no public constructor; use ${maker}`);
+  return value;
+}
+
 /**
  * Makes it an error to send an object to another thread. Otherwise an empty object would arrive there.
  * Node.js before 22.10 has no function for that, but refuses to send a function.
@@ -69,6 +84,10 @@ export function keepInThread(object: object): void {
     Object.defineProperty(object, 'cannotBeSentToAnotherThread', {
       value: cannotBeSentToAnotherThread,
       enumerable: true,
+    });
+    const shown = Object.fromEntries(Object.entries(object).filter(([name]) => name !== 'cannotBeSentToAnotherThread'));
+    Object.defineProperty(object, inspect.custom, {
+      value: (_depth: number, options: InspectOptions) => `${object.constructor.name} ${inspect(shown, options)}`,
     });
   }
 }

@@ -1,6 +1,6 @@
-import { count, flag, keepInThread, optional } from './arguments.js';
+import { count, flag, keepInThread, made, optional } from './arguments.js';
 import { run } from './errors.js';
-import type * as native from './native.js';
+import * as native from './native.js';
 import { date, ExpiredFile, type ExpiryHindrance, type ExpiryReport, type ExpiryStatus } from './records.js';
 
 /**
@@ -15,7 +15,7 @@ export class Expiry {
 
   /** @internal */
   constructor(store: native.NativeStore) {
-    this.#store = store;
+    this.#store = made(store, native.NativeStore, 'Store.open');
     keepInThread(this);
   }
 

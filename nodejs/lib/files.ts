@@ -1,6 +1,6 @@
-import { count, flag, keepInThread, optional, text, time } from './arguments.js';
+import { count, flag, keepInThread, made, optional, text, time } from './arguments.js';
 import { exception, run, runNow, type FileError, type StoreError } from './errors.js';
-import type * as native from './native.js';
+import * as native from './native.js';
 import { items } from './pages.js';
 import {
   FileVersion,
@@ -32,7 +32,7 @@ export class Files {
 
   /** @internal */
   constructor(store: native.NativeStore) {
-    this.#store = store;
+    this.#store = made(store, native.NativeStore, 'Store.open');
     keepInThread(this);
   }
 

@@ -1,6 +1,6 @@
-import { count, flag, keepInThread, optional, text, time } from './arguments.js';
+import { count, flag, keepInThread, made, optional, text, time } from './arguments.js';
 import { exception, isFailure, run, type FileError } from './errors.js';
-import type * as native from './native.js';
+import * as native from './native.js';
 import { items } from './pages.js';
 import {
   UndoStep,
@@ -32,7 +32,7 @@ export class History {
 
   /** @internal */
   constructor(store: native.NativeStore) {
-    this.#store = store;
+    this.#store = made(store, native.NativeStore, 'Store.open');
     keepInThread(this);
   }
 
@@ -103,7 +103,7 @@ export class UndoPlan {
 
   /** @internal */
   constructor(plan: native.NativeUndoPlan) {
-    this.#plan = plan;
+    this.#plan = made(plan, native.NativeUndoPlan, 'History.planUndo');
     keepInThread(this);
   }
 

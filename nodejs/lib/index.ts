@@ -46,6 +46,8 @@ export type {
   VersionKind,
   VersionText,
 } from './records.js';
+export { Postgres, Vault } from './postgres.js';
+export type { PostgresOptions } from './postgres.js';
 export { Store } from './store.js';
 export type { ConnectOptions, CreateOptions, Credential, InMemoryOptions, Limits, OpenOptions } from './store.js';
 export { MemoryTool } from './tool.js';
@@ -55,6 +57,9 @@ export type { MemoryToolOptions } from './tool.js';
 export const TOOL_DEFINITION: Readonly<{ type: 'memory_20250818'; name: 'memory' }> = Object.freeze(
   JSON.parse(native.TOOL_DEFINITION),
 );
+
+/** The version of the package. */
+export const version: string = native.VERSION;
 
 /** A new recovery key, as text for paper. Anyone who sees it can open the store. */
 export function generateRecoveryKey(): string {

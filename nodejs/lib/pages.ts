@@ -1,6 +1,6 @@
 /** Long results, read page by page. */
 
-import { run } from './errors.js';
+import { run, runNow } from './errors.js';
 import type { Pages } from './native.js';
 
 /** The items of all pages. A page is read when the loop reaches it. */
@@ -9,6 +9,9 @@ export async function* items<Raw, T>(start: () => Pages, convert: (raw: Raw) => 
   for (;;) {
     const page: Raw[] | null = await run(() => pages.next());
     if (page === null) return;
-    for (const item of page) yield convert(item);
+    for (const item of page) {
+      runNow(() => pages.check());
+      yield convert(item);
+    }
   }
 }

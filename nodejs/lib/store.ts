@@ -1,9 +1,10 @@
-import { bytes, count, hostPath, keepInThread, optional, secret, text } from './arguments.js';
+import { bytes, count, hostPath, keepInThread, known, made, optional, secret, text } from './arguments.js';
 import { run } from './errors.js';
 import { Expiry } from './expiry.js';
 import { Files } from './files.js';
 import { History } from './history.js';
-import { NativeStore, type StoreOptions } from './native.js';
+import { NativeStore, type NativeVault, type StoreOptions } from './native.js';
+import { Vault } from './postgres.js';
 import type { StoreStatus } from './records.js';
 import { MemoryTool, type MemoryToolOptions } from './tool.js';
 
@@ -46,8 +47,13 @@ export interface Kept {
   historyMs?: number | undefined;
 }
 
-export type OpenOptions = Credential & Limits & Anchored;
-export type CreateOptions = OpenOptions & Kept;
+export interface AtLeast {
+  /** What `mark` returned earlier, here or in another process: a store that has not come that far is `RolledBack`. */
+  atLeast?: Uint8Array | undefined;
+}
+
+export type OpenOptions = Credential & Limits & Anchored & AtLeast;
+export type CreateOptions = Credential & Limits & Anchored & Kept;
 export type InMemoryOptions = Limits & Kept;
 export type ConnectOptions = Anchored & Pick<Limits, 'actor'>;
 
@@ -67,26 +73,33 @@ export class Store {
   readonly #store: NativeStore;
 
   private constructor(store: NativeStore) {
-    this.#store = store;
+    this.#store = made(store, NativeStore, 'Store.open');
     this.files = new Files(store);
     this.history = new History(store);
     this.expiry = new Expiry(store);
     keepInThread(this);
   }
 
-  /** Creates a store in a new or empty folder, and unlocks it. A crash leaves a complete store or none. */
-  static async create(path: string | URL, options: CreateOptions): Promise<Store> {
-    return new Store(await run(() => NativeStore.create(hostPath(path, 'path'), parse(options))));
+  /**
+   * Creates a store and unlocks it. A crash leaves a complete store or none.
+   *
+   * `path` is a new or empty folder; the URL of a vault in a PostgreSQL database, `postgres://USER@HOST/DATABASE?vault=ID`; or a
+   * vault of `Postgres`, whose stores share their connections.
+   */
+  static async create(path: string | URL | Vault, options: CreateOptions): Promise<Store> {
+    const given = parse(options, [...CREDENTIAL, ...LIMITS, 'anchor', 'historyMs']);
+    return new Store(await run(() => NativeStore.create(...place(path), given)));
   }
 
   /** Unlocks an existing store. */
-  static async open(path: string | URL, options: OpenOptions): Promise<Store> {
-    return new Store(await run(() => NativeStore.open(hostPath(path, 'path'), parse(options))));
+  static async open(path: string | URL | Vault, options: OpenOptions): Promise<Store> {
+    const given = parse(options, [...CREDENTIAL, ...LIMITS, 'anchor', 'atLeast']);
+    return new Store(await run(() => NativeStore.open(...place(path), given)));
   }
 
   /** Creates a store that never touches the disk, for tests and for agents that must leave nothing behind. */
   static async inMemory(options: InMemoryOptions = {}): Promise<Store> {
-    return new Store(await run(() => NativeStore.inMemory(parse(options))));
+    return new Store(await run(() => NativeStore.inMemory(parse(options, [...LIMITS, 'historyMs']))));
   }
 
   /**
@@ -95,7 +108,7 @@ export class Store {
    * Calls go through one connection, one after the other; connect again for calls in parallel.
    */
   static async connect(path: string | URL, options: ConnectOptions = {}): Promise<Store> {
-    return new Store(await run(() => NativeStore.connect(hostPath(path, 'path'), parse(options))));
+    return new Store(await run(() => NativeStore.connect(hostPath(path, 'path'), parse(options, ['actor', 'anchor']))));
   }
 
   /** Claude's memory tool on this store. */
@@ -106,6 +119,14 @@ export class Store {
   /** Counts and sizes. */
   async status(): Promise<StoreStatus> {
     return run(() => this.#store.status());
+  }
+
+  /**
+   * How far the store has come, sealed: what `atLeast` of a later `open` takes. Keep it with the user's account, and a database
+   * that goes back behind it is noticed.
+   */
+  async mark(): Promise<Buffer> {
+    return run(() => this.#store.mark());
   }
 
   /** Whether the store is locked. */
@@ -129,8 +150,18 @@ export class Store {
   }
 }
 
-function parse(options: Partial<OpenOptions & Kept>): StoreOptions {
-  if (typeof options !== 'object' || options === null) throw new TypeError('options must be an object');
+const CREDENTIAL = ['passphrase', 'keyfile', 'recoveryKey', 'rawKey'];
+const LIMITS = ['actor', 'idleLockMs', 'maxFileBytes', 'maxFiles', 'maxStoreBytes'];
+
+/** A path or URL, or a vault. A `URL` object of a database is not a file. */
+function place(path: string | URL | Vault): [string, NativeVault | undefined] {
+  if (path instanceof Vault) return ['', Vault.native(path)];
+  const isFile = !(path instanceof URL) || path.protocol === 'file:';
+  return [isFile ? hostPath(path, 'path') : path.href, undefined];
+}
+
+function parse(options: Partial<OpenOptions & Kept>, names: readonly string[]): StoreOptions {
+  known(options, names);
   const { keyfile } = options;
   return {
     passphrase: optional(secret, options.passphrase, 'passphrase'),
@@ -139,6 +170,7 @@ function parse(options: Partial<OpenOptions & Kept>): StoreOptions {
     rawKey: optional(bytes, options.rawKey, 'rawKey'),
     historyMs: optional(count, options.historyMs, 'historyMs'),
     anchor: optional(hostPath, options.anchor, 'anchor'),
+    atLeast: optional(bytes, options.atLeast, 'atLeast'),
     actor: optional(text, options.actor, 'actor'),
     idleLockMs: optional(count, options.idleLockMs, 'idleLockMs'),
     maxFileBytes: optional(count, options.maxFileBytes, 'maxFileBytes'),

@@ -1,6 +1,6 @@
-import { count, flag, keepInThread, optional, text } from './arguments.js';
+import { count, flag, keepInThread, known, made, optional, text } from './arguments.js';
 import { exception, run, runNow, type StoreError } from './errors.js';
-import type * as native from './native.js';
+import * as native from './native.js';
 import { ToolResult } from './records.js';
 
 /** Options of a memory tool. */
@@ -54,6 +54,8 @@ export class MemoryTool {
       maxRangeCharacters: optional(count, options.maxRangeCharacters, 'maxRangeCharacters'),
       maxListingEntries: optional(count, options.maxListingEntries, 'maxListingEntries'),
     };
+    known(options, Object.keys(given));
+    made(store, native.NativeStore, 'Store.memoryTool');
     this.#tool = runNow(() => store.memoryTool(given));
     keepInThread(this);
   }

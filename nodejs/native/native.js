@@ -835,10 +835,13 @@ function __napiStampBindingTarget(exportsObject, target) {
 // linked import resolves to `undefined`.
 module.exports.__napiBindingTarget = __napiStampBindingTarget(nativeBinding, __napiLoadedBindingTarget)
 module.exports = nativeBinding
+module.exports.NativePostgres = nativeBinding.NativePostgres
 module.exports.NativeStore = nativeBinding.NativeStore
 module.exports.NativeTool = nativeBinding.NativeTool
 module.exports.NativeUndoPlan = nativeBinding.NativeUndoPlan
+module.exports.NativeVault = nativeBinding.NativeVault
 module.exports.Pages = nativeBinding.Pages
 module.exports.generateKeyfile = nativeBinding.generateKeyfile
 module.exports.generateRecoveryKey = nativeBinding.generateRecoveryKey
 module.exports.TOOL_DEFINITION = nativeBinding.TOOL_DEFINITION
+module.exports.VERSION = nativeBinding.VERSION

@@ -19,7 +19,7 @@ const types = join(target, 'napi-types');
 const fresh = existsSync(join(types, 'inmost-nodejs')) ? types : `${types}/.`;
 mkdirSync(types, { recursive: true });
 const cargo = ['build', '--locked', '--profile', profile, '--package', 'inmost-nodejs', '--lib'];
-cargo.push('--package', 'inmost-cli', '--bin', 'inmost', '--message-format=json-render-diagnostics');
+cargo.push('--package', 'inmost-cli', '--features', 'inmost-cli/postgres', '--bin', 'inmost', '--message-format=json-render-diagnostics');
 const built = run('cargo', cargo, 'pipe', { NAPI_TYPE_DEF_TMP_FOLDER: fresh });
 const messages = built.split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
 const addon = messages.find((message) => message.target?.name === 'inmost_nodejs')?.filenames[0];

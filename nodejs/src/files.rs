@@ -1,7 +1,6 @@
 //! The files of a store.
 
 use std::mem;
-use std::sync::Arc;
 
 use inmost::{
     FileError, FileText, LineRange, PageCursor, Precondition, SearchQuery, Wiped, WriteOutcome,
@@ -14,7 +13,6 @@ use crate::errors::{self, Failure};
 use crate::options::{count, size, time};
 use crate::pages::{PAGE, Pages, Rows};
 use crate::records::{self, FileVersion, FolderEntry, Metadata, number};
-use crate::shared::Shared;
 use crate::store::NativeStore;
 use crate::task::{Work, plain};
 
@@ -123,10 +121,9 @@ impl NativeStore {
     /// Everything below a folder, depth first.
     #[napi]
     pub fn walk(&self, path: String, max_depth: Option<i64>) -> Pages {
-        let shared = Arc::clone(&self.shared);
         let max_depth = max_depth.map_or(usize::MAX, size);
-        Pages::new(move |after: Option<&PageCursor>| {
-            let page = shared.handle().unlocked().walk(&path, max_depth, after, PAGE)?;
+        Pages::new(&self.shared, move |store, after: Option<&PageCursor>| {
+            let page = store.unlocked().walk(&path, max_depth, after, PAGE)?;
             Ok((Rows::Walk(page.items), page.next))
         })
     }
@@ -136,9 +133,8 @@ impl NativeStore {
     pub fn search(&self, env: Env, path: String, search: Search) -> napi::Result<Pages> {
         let query = search.query();
         query.check().map_err(|error| Failure::from(error).into_error(&env))?;
-        let shared: Arc<Shared> = Arc::clone(&self.shared);
-        Ok(Pages::new(move |after: Option<&PageCursor>| {
-            let page = shared.handle().unlocked().search(&path, &query, after, PAGE)?;
+        Ok(Pages::new(&self.shared, move |store, after: Option<&PageCursor>| {
+            let page = store.unlocked().search(&path, &query, after, PAGE)?;
             Ok((Rows::Matches(page.items), page.next))
         }))
     }

@@ -39,9 +39,8 @@ impl NativeStore {
     #[napi]
     pub fn log(&self, env: Env, query: Query) -> napi::Result<Pages> {
         let query = query.parse().map_err(|error| error.into_error(&env))?;
-        let shared = Arc::clone(&self.shared);
-        Ok(Pages::new(move |before: Option<&u64>| {
-            let page = shared.handle().versions().versions(&query, before.copied(), PAGE)?;
+        Ok(Pages::new(&self.shared, move |store, before: Option<&u64>| {
+            let page = store.versions().versions(&query, before.copied(), PAGE)?;
             Ok((Rows::Versions(page.items), page.next))
         }))
     }

@@ -23,6 +23,7 @@ mod files;
 mod history;
 mod options;
 mod pages;
+mod place;
 mod records;
 mod shared;
 mod store;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use inmost::{FileAnchor, HistorySettings, SessionOptions, VaultOptions};
+use inmost::{FileAnchor, FreshnessMark, HistorySettings, SessionOptions, VaultOptions};
 use napi::bindgen_prelude::{Either, Uint8Array};
 use napi_derive::napi;
 
@@ -21,6 +21,7 @@ pub struct StoreOptions {
     pub raw_key: Option<Uint8Array>,
     pub history_ms: Option<i64>,
     pub anchor: Option<String>,
+    pub at_least: Option<Uint8Array>,
     pub actor: Option<String>,
     pub idle_lock_ms: Option<i64>,
     pub max_file_bytes: Option<i64>,
@@ -76,7 +77,10 @@ impl StoreOptions {
     }
 
     pub(crate) fn vault(&self) -> VaultOptions {
-        let options = VaultOptions::new().session(self.session());
+        let mut options = VaultOptions::new().session(self.session());
+        if let Some(mark) = &self.at_least {
+            options = options.at_least(FreshnessMark::from_bytes(mark));
+        }
         match self.anchor() {
             Some(file) => options.freshness_anchor(Arc::new(FileAnchor::new(file))),
             None => options,

@@ -2,18 +2,21 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use inmost::{SearchMatch, VersionInfo, WalkEntry};
+use inmost::{SearchMatch, StoreError, VersionInfo, WalkEntry};
+use inmost_keyd::OpenStore;
 use napi::Env;
 use napi::bindgen_prelude::{AsyncTask, Null, Unknown};
 use napi_derive::napi;
 
 use crate::errors::Failure;
 use crate::records;
+use crate::shared::Shared;
 use crate::task::{self, Work, plain};
 
 /// The pages of one result.
 #[napi]
 pub struct Pages {
+    shared: Arc<Shared>,
     next: Arc<Mutex<NextPage>>,
 }
 
@@ -33,16 +36,18 @@ pub(crate) type Page<C> = Result<(Rows, Option<C>), Failure>;
 impl Pages {
     /// The pages that `page` reads, each from the position that the page before it names. Ends after an error.
     pub(crate) fn new<C: Send + 'static>(
-        mut page: impl FnMut(Option<&C>) -> Page<C> + Send + 'static,
+        shared: &Arc<Shared>,
+        mut page: impl FnMut(&OpenStore, Option<&C>) -> Page<C> + Send + 'static,
     ) -> Self {
+        let store = Arc::clone(shared);
         let mut position = Some(None);
         let next: NextPage = Box::new(move || {
             let Some(after) = position.take() else { return Ok(None) };
-            let (rows, next) = page(after.as_ref())?;
+            let (rows, next) = page(&store.handle(), after.as_ref())?;
             position = next.map(Some);
             Ok(Some(rows))
         });
-        Self { next: Arc::new(Mutex::new(next)) }
+        Self { shared: Arc::clone(shared), next: Arc::new(Mutex::new(next)) }
     }
 }
 
@@ -56,6 +61,13 @@ impl Pages {
             let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
             (*next)()
         })
+    }
+
+    /// Fails if the store was locked: what was read before is not handed out then.
+    #[napi]
+    pub fn check(&self, env: Env) -> napi::Result<()> {
+        let is_locked = self.shared.is_locked_here();
+        if is_locked { Err(Failure::from(StoreError::Locked).into_error(&env)) } else { Ok(()) }
     }
 }
 

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use inmost::Session;
+use inmost::{Session, StoreError};
 use inmost_keyd::{ConnectOptions, OpenStore};
 use napi::Env;
-use napi::bindgen_prelude::AsyncTask;
+use napi::bindgen_prelude::{AsyncTask, Buffer};
 use napi_derive::napi;
 
 use crate::errors::{self, Failure};
 use crate::options::{StoreOptions, ToolOptions};
+use crate::place::{NativeVault, Place};
 use crate::records::{self, StoreStatus};
 use crate::shared::Shared;
 use crate::task::{self, Convert, Work};
@@ -47,26 +48,36 @@ impl NativeStore {
 
 #[napi]
 impl NativeStore {
-    /// Creates a store in a new or empty folder, and unlocks it.
+    /// Creates a store at a path or URL, or in a vault, and unlocks it.
     #[napi(ts_return_type = "Promise<NativeStore>")]
-    pub fn create(path: String, mut options: StoreOptions) -> AsyncTask<Work<NativeStore>> {
+    pub fn create(
+        path: String,
+        at: Option<&NativeVault>,
+        mut options: StoreOptions,
+    ) -> AsyncTask<Work<NativeStore>> {
+        let place = Place::new(path, at);
         let given = options.take_credential();
         let (vault, actor) = (options.vault().history(options.history()), options.actor);
         task::start(move || {
             let secret = given.secret()?;
-            let session = vault.create_with(path, secret.credential())?;
+            let session = place.create(&vault, &secret)?;
             Ok(Self::of_session(session, actor.as_deref()))
         })
     }
 
     /// Unlocks an existing store.
     #[napi(ts_return_type = "Promise<NativeStore>")]
-    pub fn open(path: String, mut options: StoreOptions) -> AsyncTask<Work<NativeStore>> {
+    pub fn open(
+        path: String,
+        at: Option<&NativeVault>,
+        mut options: StoreOptions,
+    ) -> AsyncTask<Work<NativeStore>> {
+        let place = Place::new(path, at);
         let given = options.take_credential();
         let (vault, actor) = (options.vault(), options.actor);
         task::start(move || {
             let secret = given.secret()?;
-            let session = vault.open(path)?.unlock_with(secret.credential())?;
+            let session = { place.open(&vault)? }.unlock_with(secret.credential())?;
             Ok(Self::of_session(session, actor.as_deref()))
         })
     }
@@ -110,6 +121,16 @@ impl NativeStore {
         task::start(move || Ok(records::status(&shared.handle().status()?)))
     }
 
+    /// How far the store has come, sealed.
+    #[napi(ts_return_type = "Promise<Buffer>")]
+    pub fn mark(&self) -> AsyncTask<Work<Buffer>> {
+        let shared = Arc::clone(&self.shared);
+        task::start(move || match shared.handle() {
+            OpenStore::Here(session) => Ok(session.mark()?.as_bytes().to_vec().into()),
+            OpenStore::Daemon(_) => Err(StoreError::KeyDaemon(NO_MARK.to_owned()).into()),
+        })
+    }
+
     /// Whether the store is locked.
     #[napi(ts_return_type = "Promise<boolean>")]
     pub fn is_locked(&self) -> AsyncTask<Work<bool>> {
@@ -131,3 +152,7 @@ impl NativeStore {
         task::start(move || Ok(shared.close()?))
     }
 }
+
+/// Why a store that a key daemon holds gives no mark.
+const NO_MARK: &str =
+    "A key daemon keeps the freshness of the store that it holds, and gives no mark of it.";

@@ -114,3 +114,7 @@ fn reply(env: &Env, reply: ToolReply) -> napi::Result<Unknown<'_>> {
 /// The memory tool's entry in the `tools` of a request, as JSON.
 #[napi]
 pub const TOOL_DEFINITION: &str = inmost::TOOL_DEFINITION;
+
+/// The version of the package.
+#[napi]
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -199,3 +199,17 @@ test('unused files expire', async (t) => {
   await assert.rejects(expiry.set({}), TypeError);
   await assert.rejects(expiry.expire(-1), RangeError);
 });
+
+test('nothing that was read before a lock is handed out after it', async (t) => {
+  const store = await memoryStore(t);
+  await store.files.writeMany(Array.from({ length: 50 }, (_, number) => ({ path: `/memories/${number}`, text: 'tea\n' })));
+  const found = store.files.search('tea');
+  await found.next();
+  await store.lock();
+  await assert.rejects(found.next(), { code: 'Locked' });
+});
+
+test('an empty text is not searched for', async (t) => {
+  const { files } = await memoryStore(t);
+  assert.throws(() => files.search(''), { code: 'EmptySearch' });
+});

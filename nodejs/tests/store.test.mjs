@@ -9,7 +9,19 @@ import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
 
-import { FileError, generateKeyfile, generateRecoveryKey, InmostError, Store, StoreError } from 'inmost';
+import {
+  Expiry,
+  FileError,
+  Files,
+  generateKeyfile,
+  generateRecoveryKey,
+  History,
+  InmostError,
+  MemoryTool,
+  Store,
+  StoreError,
+  UndoPlan,
+} from 'inmost';
 
 import { heldStore, memoryStore, PASSPHRASE, storeOnDisk, temporaryFolder } from './support.mjs';
 
@@ -215,4 +227,21 @@ test('a program without the passphrase uses the store that a key daemon holds', 
   await other.lock();
   await assert.rejects(other.files.list(), StoreError);
   await assert.rejects(Store.connect(path), { name: 'StoreError', code: 'NoKeyDaemon' });
+});
+
+test('an unknown option is an error that names it', async (t) => {
+  const store = await memoryStore(t);
+  assert.throws(() => store.memoryTool({ readonly: true }), { name: 'TypeError', message: /^readonly is not an option here.*readOnly/ });
+  await assert.rejects(Store.inMemory({ history: 1 }), { name: 'TypeError', message: /^history is not an option here.*historyMs/ });
+  await assert.rejects(Store.connect('p', { passphrase: 'a' }), { name: 'TypeError', message: /^passphrase is not an option/ });
+});
+
+test('no class can be constructed into a dead object', () => {
+  for (const [made, maker] of [[Store, 'Store.open'], [Files, 'Store.open'], [History, 'Store.open'], [Expiry, 'Store.open'], [MemoryTool, 'Store.memoryTool'], [UndoPlan, 'History.planUndo']]) {
+    assert.throws(() => new made({}, {}), { name: 'TypeError', message: `this class has no public constructor; use ${maker}` });
+  }
+});
+
+test('a printed store shows nothing internal', async (t) => {
+  assert.doesNotMatch(inspect(await memoryStore(t)), /cannotBeSent|native/i);
 });

@@ -72,7 +72,8 @@ def _with_profile(settings: Settings) -> dict[str, Any]:
 
 def _add_program() -> None:
     """Builds the program and copies it to where maturin takes scripts from."""
-    command = ["cargo", "build", "--locked", "--package", "inmost-cli", "--bin", "inmost", "--profile", _profile()]
+    command = ["cargo", "build", "--locked", "--package", "inmost-cli", "--features", "postgres"]
+    command += ["--bin", "inmost", "--profile", _profile()]
     output = subprocess.run(
         [*command, "--message-format=json-render-diagnostics"], cwd=PACKAGE, check=True, stdout=subprocess.PIPE
     ).stdout

@@ -74,7 +74,7 @@ fn parse_passphrase(py: Python<'_>, given: &Bound<'_, PyAny>) -> PyResult<Passph
 }
 
 /// A copy of a text or of bytes.
-fn bytes_of(given: &Bound<'_, PyAny>, name: &str) -> PyResult<Wiped<Vec<u8>>> {
+pub(crate) fn bytes_of(given: &Bound<'_, PyAny>, name: &str) -> PyResult<Wiped<Vec<u8>>> {
     let bytes = if given.is_instance_of::<PyString>() {
         given.extract::<Text<'_>>()?.as_bytes().to_vec()
     } else if let Ok(bytes) = given.cast::<PyBytes>() {

@@ -27,12 +27,14 @@ impl Files {
         Self { shared }
     }
 
-    fn matches(&self, path: &str, query: SearchQuery) -> Rows {
-        let (shared, path) = (Arc::clone(&self.shared), Wiped::new(path.to_owned()));
-        Rows::new(move |after: Option<&PageCursor>| {
-            let page = shared.handle().unlocked().search(&path, &query, after, PAGE)?;
+    fn matches(&self, py: Python<'_>, path: &str, query: SearchQuery) -> PyResult<Rows> {
+        // A pattern can take a while to compile.
+        py.detach(|| query.check()).map_err(|error| errors::of_file(py, error))?;
+        let path = Wiped::new(path.to_owned());
+        Ok(Rows::new(&self.shared, move |store, after: Option<&PageCursor>| {
+            let page = store.unlocked().search(&path, &query, after, PAGE)?;
             Ok((page.items.into_iter().map(Row::Match).collect(), page.next))
-        })
+        }))
     }
 }
 
@@ -154,10 +156,10 @@ impl Files {
     /// Everything below a folder, depth first.
     #[pyo3(signature = (path=Text::ROOT, *, max_depth=None), text_signature = "($self, path=\"/memories\", *, max_depth=None)")]
     fn walk(&self, path: Text<'_>, max_depth: Option<usize>) -> Rows {
-        let (shared, path) = (Arc::clone(&self.shared), Wiped::new((*path).to_owned()));
+        let path = Wiped::new((*path).to_owned());
         let max_depth = max_depth.unwrap_or(usize::MAX);
-        Rows::new(move |after: Option<&PageCursor>| {
-            let page = shared.handle().unlocked().walk(&path, max_depth, after, PAGE)?;
+        Rows::new(&self.shared, move |store, after: Option<&PageCursor>| {
+            let page = store.unlocked().walk(&path, max_depth, after, PAGE)?;
             Ok((page.items.into_iter().map(Row::Walk).collect(), page.next))
         })
     }
@@ -166,14 +168,15 @@ impl Files {
     #[pyo3(signature = (text, path=Text::ROOT, *, ignore_case=false, max_matches_per_file=None), text_signature = "($self, text, path=\"/memories\", *, ignore_case=False, max_matches_per_file=None)")]
     fn search(
         &self,
+        py: Python<'_>,
         text: Text<'_>,
         path: Text<'_>,
         ignore_case: bool,
         max_matches_per_file: Option<u64>,
-    ) -> Rows {
+    ) -> PyResult<Rows> {
         let most = max_matches_per_file.unwrap_or(u64::MAX);
         let query = SearchQuery::text(&*text).ignore_case(ignore_case).max_matches_per_file(most);
-        self.matches(&path, query)
+        self.matches(py, &path, query)
     }
 
     /// The lines that match a regular expression.
@@ -189,9 +192,7 @@ impl Files {
         let most = max_matches_per_file.unwrap_or(u64::MAX);
         let query =
             SearchQuery::regex(&*pattern).ignore_case(ignore_case).max_matches_per_file(most);
-        // A pattern can take a while to compile.
-        py.detach(|| query.check()).map_err(|error| errors::of_file(py, error))?;
-        Ok(self.matches(&path, query))
+        self.matches(py, &path, query)
     }
 
     /// Deletes a file, or a folder with everything below it.

@@ -50,9 +50,8 @@ impl History {
         until: Option<SystemTime>,
     ) -> PyResult<Rows> {
         let query = Query { path, confined, file, actor, kind, channel, since, until }.parse()?;
-        let shared = Arc::clone(&self.shared);
-        Ok(Rows::new(move |before: Option<&u64>| {
-            let page = shared.handle().versions().versions(&query, before.copied(), PAGE)?;
+        Ok(Rows::new(&self.shared, move |store, before: Option<&u64>| {
+            let page = store.versions().versions(&query, before.copied(), PAGE)?;
             Ok((page.items.into_iter().map(Row::Version).collect(), page.next))
         }))
     }

@@ -13,6 +13,7 @@ mod history;
 mod json;
 mod options;
 mod pages;
+mod place;
 mod records;
 mod shared;
 mod store;
@@ -32,6 +33,8 @@ mod _inmost {
     use crate::files::Files;
     #[pymodule_export]
     use crate::history::{History, UndoPlan};
+    #[pymodule_export]
+    use crate::place::{Postgres, Vault};
     #[pymodule_export]
     use crate::store::Store;
     #[pymodule_export]

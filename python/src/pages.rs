@@ -1,17 +1,20 @@
 //! Iterators over long results, which read the store page by page.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::vec;
 
-use inmost::{FileError, SearchMatch, VersionInfo, WalkEntry};
+use inmost::{FileError, SearchMatch, StoreError, VersionInfo, WalkEntry};
+use inmost_keyd::OpenStore;
 use pyo3::prelude::*;
 
 use crate::errors;
 use crate::records::{self, Record};
+use crate::shared::Shared;
 
 /// An iterator over one kind of rows. It ends after an error.
 #[pyclass(frozen, module = "inmost")]
 pub(crate) struct Rows {
+    shared: Arc<Shared>,
     rows: Mutex<Box<dyn Iterator<Item = Result<Row, FileError>> + Send>>,
 }
 
@@ -28,10 +31,13 @@ pub(crate) type RowPage<C> = Result<(Vec<Row>, Option<C>), FileError>;
 impl Rows {
     /// The rows of the pages that `page` reads, from the position that the page before it names.
     pub(crate) fn new<C: Send + 'static>(
-        page: impl FnMut(Option<&C>) -> RowPage<C> + Send + 'static,
+        shared: &Arc<Shared>,
+        mut page: impl FnMut(&OpenStore, Option<&C>) -> RowPage<C> + Send + 'static,
     ) -> Self {
+        let store = Arc::clone(shared);
+        let page = move |after: Option<&C>| page(&store.handle(), after);
         let reader = Reader { page, items: Vec::new().into_iter(), position: Position::Start };
-        Self { rows: Mutex::new(Box::new(reader)) }
+        Self { shared: Arc::clone(shared), rows: Mutex::new(Box::new(reader)) }
     }
 }
 
@@ -44,6 +50,10 @@ impl Rows {
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         // Never waits for the other lock while it holds the interpreter's.
         let row = py.detach(|| self.rows.lock().unwrap_or_else(PoisonError::into_inner).next());
+        // What was read before the lock is not handed out after it.
+        if matches!(row, Some(Ok(_))) && self.shared.is_locked_here() {
+            return Err(errors::of_store(py, &StoreError::Locked));
+        }
         match row {
             None => Ok(None),
             Some(Ok(row)) => row.into_record(py).map(Some),

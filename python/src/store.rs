@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use inmost::{Session, StoreError, ToolOptions};
-use inmost_keyd::ConnectOptions;
+use inmost::{FreshnessMark, Session, StoreError, ToolOptions};
+use inmost_keyd::{ConnectOptions, OpenStore};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::credential::Given;
 use crate::errors;
@@ -14,13 +15,14 @@ use crate::expiry::Expiry;
 use crate::files::Files;
 use crate::history::History;
 use crate::options::{self, Quotas, ToolLimits};
+use crate::place::Place;
 use crate::records::{self, Record};
 use crate::shared::Shared;
 use crate::text::Text;
 use crate::tool::MemoryTool;
 
 /// An unlocked store. Use it in a `with` statement, which locks it at the end.
-#[pyclass(frozen, module = "inmost")]
+#[pyclass(frozen, weakref, module = "inmost")]
 pub(crate) struct Store {
     shared: Arc<Shared>,
 }
@@ -38,12 +40,12 @@ impl Store {
 #[pymethods]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of the Python methods")]
 impl Store {
-    /// Creates a store in a new or empty folder, and unlocks it.
+    /// Creates a store in a new or empty folder, or a database, and unlocks it.
     #[staticmethod]
     #[pyo3(signature = (path, *, passphrase=None, keyfile=None, recovery_key=None, raw_key=None, history=None, anchor=None, actor=None, idle_lock=None, max_file_bytes=None, max_files=None, max_store_bytes=None))]
     fn create(
         py: Python<'_>,
-        path: PathBuf,
+        path: Place,
         passphrase: Option<&Bound<'_, PyAny>>,
         keyfile: Option<&Bound<'_, PyAny>>,
         recovery_key: Option<&Bound<'_, PyAny>>,
@@ -60,22 +62,23 @@ impl Store {
         let secret = given.secret(py)?;
         let quotas = Quotas { idle_lock, max_file_bytes, max_files, max_store_bytes };
         let options = quotas.vault(anchor).history(options::history(history, None));
-        py.detach(|| options.create_with(path, secret.credential()))
+        py.detach(|| path.create(&options, &secret))
             .map(|session| Self::of_session(session, actor.as_deref()))
             .map_err(|error| errors::of_store(py, &error))
     }
 
     /// Unlocks an existing store.
     #[staticmethod]
-    #[pyo3(signature = (path, *, passphrase=None, keyfile=None, recovery_key=None, raw_key=None, anchor=None, actor=None, idle_lock=None, max_file_bytes=None, max_files=None, max_store_bytes=None))]
+    #[pyo3(signature = (path, *, passphrase=None, keyfile=None, recovery_key=None, raw_key=None, anchor=None, at_least=None, actor=None, idle_lock=None, max_file_bytes=None, max_files=None, max_store_bytes=None))]
     fn open(
         py: Python<'_>,
-        path: PathBuf,
+        path: Place,
         passphrase: Option<&Bound<'_, PyAny>>,
         keyfile: Option<&Bound<'_, PyAny>>,
         recovery_key: Option<&Bound<'_, PyAny>>,
         raw_key: Option<&Bound<'_, PyAny>>,
         anchor: Option<PathBuf>,
+        at_least: Option<&[u8]>,
         actor: Option<Text<'_>>,
         idle_lock: Option<Duration>,
         max_file_bytes: Option<u64>,
@@ -84,9 +87,12 @@ impl Store {
     ) -> PyResult<Self> {
         let given = Given { passphrase, keyfile, recovery_key, raw_key };
         let secret = given.secret(py)?;
-        let options =
+        let mut options =
             Quotas { idle_lock, max_file_bytes, max_files, max_store_bytes }.vault(anchor);
-        py.detach(|| options.open(path)?.unlock_with(secret.credential()))
+        if let Some(mark) = at_least {
+            options = options.at_least(FreshnessMark::from_bytes(mark));
+        }
+        py.detach(|| path.open(&options, &secret))
             .map(|session| Self::of_session(session, actor.as_deref()))
             .map_err(|error| errors::of_store(py, &error))
     }
@@ -203,6 +209,15 @@ impl Store {
         records::status(py, &status.map_err(|error| errors::of_store(py, &error))?)
     }
 
+    /// How far the store has come, sealed: what `at_least` of a later `open` takes.
+    fn mark<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let mark = py.detach(|| match self.shared.handle() {
+            OpenStore::Here(session) => session.mark(),
+            OpenStore::Daemon(_) => Err(StoreError::KeyDaemon(NO_MARK.to_owned())),
+        });
+        Ok(PyBytes::new(py, mark.map_err(|error| errors::of_store(py, &error))?.as_bytes()))
+    }
+
     /// Whether the store is locked, or not usable in this process.
     fn is_locked(&self, py: Python<'_>) -> PyResult<bool> {
         let locked = py.detach(|| self.shared.handle().is_locked());
@@ -217,6 +232,10 @@ impl Store {
     /// Locks a store that this process opened; disconnects from a key daemon.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.shared.close()).map_err(|error| errors::of_store(py, &error))
+    }
+
+    fn __repr__(&self) -> &'static str {
+        if self.shared.is_locked_here() { "<inmost.Store, locked>" } else { "<inmost.Store>" }
     }
 
     fn __enter__(this: Py<Self>) -> Py<Self> {
@@ -235,3 +254,7 @@ impl Store {
         options::not_picklable()
     }
 }
+
+/// Why a store that a key daemon holds gives no mark.
+const NO_MARK: &str =
+    "A key daemon keeps the freshness of the store that it holds, and gives no mark of it.";

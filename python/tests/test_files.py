@@ -120,6 +120,22 @@ def test_a_failing_search_says_so_at_once_or_at_its_first_item(store: inmost.Sto
         next(walk)
 
 
+def test_nothing_that_was_read_before_a_lock_is_handed_out_after_it() -> None:
+    store = inmost.Store.in_memory()
+    store.files.write_many([NewFile(f"/memories/{number}", "tea\n") for number in range(50)])
+    iterators = [store.files.search("tea"), store.files.walk(), iter(store.history.log())]
+    next(iterators[0]), next(iterators[1])
+    store.lock()
+    for iterator in iterators:
+        with pytest.raises(errors.Locked):
+            next(iterator)
+
+
+def test_an_empty_text_is_not_searched_for(store: inmost.Store) -> None:
+    with pytest.raises(errors.EmptySearch):
+        store.files.search("")
+
+
 def test_many_texts_have_a_result_each(store: inmost.Store) -> None:
     store.files.write("/memories/a", "tea\n")
     store.files.write("/memories/folder/b", "ü")

@@ -58,7 +58,7 @@ impl SearchQuery {
     /// Checks that the pattern is valid, without a store.
     ///
     /// # Errors
-    /// [`FileError::InvalidPattern`].
+    /// [`FileError::EmptySearch`] for an empty text, [`FileError::InvalidPattern`].
     pub fn check(&self) -> Result<(), FileError> {
         self.compile().map(drop)
     }
@@ -66,8 +66,11 @@ impl SearchQuery {
     /// Compiles the pattern.
     ///
     /// # Errors
-    /// [`FileError::InvalidPattern`].
+    /// [`FileError::EmptySearch`], [`FileError::InvalidPattern`].
     pub(crate) fn compile(&self) -> Result<Regex, FileError> {
+        if self.pattern.is_empty() && !self.is_regex {
+            return Err(FileError::EmptySearch);
+        }
         let escaped = (!self.is_regex).then(|| regex::escape(&self.pattern));
         RegexBuilder::new(escaped.as_ref().unwrap_or(&self.pattern))
             .case_insensitive(self.ignores_case)
@@ -133,7 +136,7 @@ impl fmt::Debug for SearchMatch {
 /// searches that file alone. A page ends early after [`PAGE_TEXT_BYTES`] of text, so that writers do not wait for long.
 ///
 /// # Errors
-/// [`FileError::NotFound`], [`FileError::InvalidPattern`].
+/// [`FileError::NotFound`], [`FileError::EmptySearch`], [`FileError::InvalidPattern`].
 pub(crate) fn search(
     open: &Open,
     path: &MemoryPath,

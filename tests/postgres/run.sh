@@ -2,7 +2,8 @@
 # Tests stores in a PostgreSQL database on throw-away servers: the engine suite on PostgreSQL 15 and 18, directly and through
 # pgbouncer in transaction mode, then a server that lies, the program, a failover and an example. Installs what it needs.
 # Options: `run.sh suite`, `run.sh library`, `run.sh liar [--seconds N]`, `run.sh program`, `run.sh failover [ROUNDS]`,
-# `run.sh service [USERS [SECONDS]]`. Not among all of them are
+# `run.sh service [USERS [SECONDS]]`. `INMOST=PROGRAM run.sh with COMMAND...` runs a command with a server, and `INMOST=PROGRAM
+# run.sh load SERVICE...` loads another service than the example in Rust. Not among all of them are
 # `run.sh patroni [ROUNDS]`, which kills leaders of a Patroni cluster, `run.sh scale [VAULTS [SECONDS]]`, which measures 100,000
 # vaults, and `run.sh latency [SECONDS]`, which compares calls with what they cannot be faster than.
 set -euo pipefail
@@ -99,7 +100,11 @@ patroni() {
 
 service() {
   echo "== a web service of two processes"
-  with_server --version 15 python3 tests/postgres/service.py "$target/debug/examples/web_service" "$@"
+  load "$target/debug/examples/web_service" -- "$@"
+}
+
+load() {
+  with_server --version 15 python3 tests/postgres/service.py "$@"
 }
 
 scale() {
@@ -113,8 +118,11 @@ latency() {
 }
 
 install
-build --quiet --test suite --test database --test program --example postgres_distrust --example postgres_load --example web_service
-inmost=$target/debug/inmost
+inmost=${INMOST-}
+if [ -z "$inmost" ]; then
+  build --quiet --test suite --test database --test program --example postgres_distrust --example postgres_load --example web_service
+  inmost=$target/debug/inmost
+fi
 "$inmost" postgres-schema --role inmost_app >"$packages/schema.sql"
 case $what in
   all)
@@ -137,6 +145,8 @@ case $what in
   failover) failover "${2:-1}" ;;
   patroni) patroni "${2:-3}" ;;
   service) service "${@:2}" ;;
+  load) load "${@:2}" ;;
+  with) with_server --version 15 "${@:2}" ;;
   scale) scale "${@:2}" ;;
   latency) latency "${@:2}" ;;
   *) echo "no such test: $what" >&2; exit 2 ;;

@@ -1,4 +1,4 @@
-"""Loads the example `web_service`: service.py PROGRAM [USERS [SECONDS]], within with_server.py.
+"""Loads one of the examples `web_service`: service.py PROGRAM... -- [USERS [SECONDS]], within with_server.py.
 
 Two processes serve the same users. Clients send each call to one of them at random, and in the middle one process is killed and
 started again. In the end, each line whose insertion was acknowledged must be in its user's file once, and no other line but those
@@ -23,8 +23,8 @@ PATH = "/memories/log.md"
 class Process:
     """A process of the service."""
 
-    def __init__(self, program: str, url: str, accounts: Path):
-        self.command = [program, "serve", url, str(accounts), "127.0.0.1:0"]
+    def __init__(self, program: list[str], url: str, accounts: Path):
+        self.command = [*program, "serve", url, str(accounts), "127.0.0.1:0"]
         self.start()
 
     def start(self) -> None:
@@ -86,7 +86,8 @@ class Client(threading.Thread):
         if connection is None:
             connection = self.open[port] = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         try:
-            connection.request("POST", f"/memory/user-{user}", json.dumps(call))
+            headers = {"Content-Type": "application/json"}
+            connection.request("POST", f"/memory/user-{user}", json.dumps(call), headers)
             reply = connection.getresponse()
             return reply.status, json.loads(reply.read())
         except (OSError, http.client.HTTPException):
@@ -96,14 +97,15 @@ class Client(threading.Thread):
 
 
 def main() -> None:
-    program = sys.argv[1]
-    users = int(sys.argv[2]) if len(sys.argv) > 2 else 20
-    seconds = float(sys.argv[3]) if len(sys.argv) > 3 else 3
+    end = sys.argv.index("--")
+    program, numbers = sys.argv[1:end], sys.argv[end + 1 :]
+    users = int(numbers[0]) if numbers else 20
+    seconds = float(numbers[1]) if len(numbers) > 1 else 3
     url = os.environ["INMOST_TEST_POSTGRES"]
     with tempfile.TemporaryDirectory() as folder:
         accounts = Path(folder) / "accounts"
         begin = time.monotonic()
-        subprocess.run([program, "setup", url, accounts, str(users)], check=True, timeout=600)
+        subprocess.run([*program, "setup", url, accounts, str(users)], check=True, timeout=600)
         print(f"{users} accounts in {time.monotonic() - begin:.1f} s")
         processes = [Process(program, url, accounts) for _ in range(2)]
         try:

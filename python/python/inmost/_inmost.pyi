@@ -32,9 +32,11 @@ __all__ = [
     "Files",
     "History",
     "MemoryTool",
+    "Postgres",
     "Store",
     "ToolResult",
     "UndoPlan",
+    "Vault",
     "__version__",
     "generate_keyfile",
     "generate_recovery_key",
@@ -50,6 +52,35 @@ def generate_keyfile() -> bytes:
     """The content of a new keyfile. Keep the file apart from the store, readable for its owner only."""
 
 @final
+class Postgres:
+    """A PostgreSQL database with vaults, and the pool of connections to it, which all its stores share.
+
+    Make one in each process, after a fork. `url` is `postgres://USER@HOST/DATABASE`. `size` is the most connections at once, 8
+    by default. `password` is that of the role; without it, it comes from `PGPASSWORD`, else from the file that `PGPASSFILE`
+    names, else from `~/.pgpass`. Connects when a store is first used. `inmost postgres-schema` prints the tables.
+
+    Raises `ValueError` for an invalid URL, and `Unavailable` for a password file that others may read.
+    """
+
+    def __new__(cls, url: str, *, size: int | None = None, password: str | bytes | bytearray | None = None) -> Postgres: ...
+    def vault(self, id: str | None = None) -> Vault:
+        """The vault with this id, 32 hexadecimal digits; one with a new random id if none is given. Asks no server."""
+
+@final
+class Vault:
+    """The place of one store in a database: what `Store.create` and `Store.open` take."""
+
+    @property
+    def id(self) -> str:
+        """The id: 32 hexadecimal digits. Keep it with the user's account. It is no secret; the server sees it."""
+
+    def destroy(self) -> None:
+        """Destroys the store. Needs no passphrase. Raises `NotAStore` and `Unavailable`.
+
+        The server keeps deleted rows until it vacuums them, and longer in its write-ahead log and its backups.
+        """
+
+@final
 class Store:
     """An unlocked store. Use it in a `with` statement, which locks it at the end.
 
@@ -62,7 +93,7 @@ class Store:
 
     @staticmethod
     def create(
-        path: str | PathLike[str],
+        path: str | PathLike[str] | Vault,
         *,
         passphrase: str | bytes | bytearray | None = None,
         keyfile: str | PathLike[str] | bytes | bytearray | None = None,
@@ -76,7 +107,10 @@ class Store:
         max_files: int | None = None,
         max_store_bytes: int | None = None,
     ) -> Store:
-        """Creates a store in a new or empty folder, and unlocks it. A crash leaves a complete store or none.
+        """Creates a store and unlocks it. A crash leaves a complete store or none.
+
+        `path` is a new or empty folder; the URL of a vault in a PostgreSQL database,
+        `postgres://USER@HOST/DATABASE?vault=ID`; or a vault of `Postgres`, whose stores share their connections.
 
         The credential is one of `passphrase`, `passphrase` and `keyfile` (a path, or the bytes of the file),
         `recovery_key` (see `generate_recovery_key`), and `raw_key` (32 random bytes).
@@ -85,18 +119,19 @@ class Store:
         the store that detects an older copy of it. `actor` labels the changes of `files` in the history. `idle_lock`
         locks the store once it was unused for this long. The other arguments are quotas.
 
-        Raises `StoreAlreadyExists`, `InvalidCredential` and other errors of `inmost.errors`.
+        Raises `StoreAlreadyExists`, `InvalidCredential`, `Unavailable` and other errors of `inmost.errors`.
         """
 
     @staticmethod
     def open(
-        path: str | PathLike[str],
+        path: str | PathLike[str] | Vault,
         *,
         passphrase: str | bytes | bytearray | None = None,
         keyfile: str | PathLike[str] | bytes | bytearray | None = None,
         recovery_key: str | bytes | bytearray | None = None,
         raw_key: bytes | bytearray | None = None,
         anchor: str | PathLike[str] | None = None,
+        at_least: bytes | None = None,
         actor: str | None = None,
         idle_lock: timedelta | None = None,
         max_file_bytes: int | None = None,
@@ -104,6 +139,9 @@ class Store:
         max_store_bytes: int | None = None,
     ) -> Store:
         """Unlocks an existing store. The arguments are those of `create`.
+
+        `at_least` is what `mark` returned earlier, here or in another process: a store that has not come that far is
+        `RolledBack`.
 
         Raises `NotAStore`, `InUse`, `WrongPassphrase`, `WrongKey`, `RolledBack` and other errors of `inmost.errors`.
         """
@@ -180,6 +218,11 @@ class Store:
 
     def status(self) -> StoreStatus:
         """Counts and sizes."""
+
+    def mark(self) -> bytes:
+        """How far the store has come, sealed: what `at_least` of a later `open` takes. Keep it with the user's account, and a
+        database that goes back behind it is noticed. Raises `KeyDaemon` for a store that a key daemon holds.
+        """
 
     def is_locked(self) -> bool:
         """Whether the store is locked, or not usable in this process."""

@@ -56,6 +56,10 @@ pub(crate) struct OpenArgs {
     #[arg(long, value_name = "FILE", env = "INMOST_ANCHOR", hide_env_values = true)]
     pub(crate) anchor: Option<PathBuf>,
 
+    /// How long to wait while another process uses the store: a number with s, m, h or d; 0 does not wait [default: 5s]
+    #[arg(long, value_name = "TIME", value_parser = parse_wait)]
+    pub(crate) wait: Option<Duration>,
+
     /// Do not mention that a store uses much more disk space than it needs
     #[arg(long)]
     pub(crate) no_compact_hint: bool,
@@ -101,6 +105,10 @@ impl FromStr for Keep {
             _ => "expected off, or a number with s, m, h or d",
         })
     }
+}
+
+fn parse_wait(text: &str) -> Result<Duration, &'static str> {
+    if text == "0" { Ok(Duration::ZERO) } else { parse_length(text) }
 }
 
 /// How long files must be unused to expire, or off. Readings are known to the day.

@@ -7,12 +7,20 @@ use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
 
 use crate::exit::Failure;
+use crate::output;
 use inmost_console::Wiped;
 
 /// Appends one object as a line.
 pub(crate) fn append(line: &impl Serialize, to: &mut Wiped) -> Result<(), Failure> {
     // Serialising strings and numbers into memory cannot fail.
     write(line, to).map_err(|error| Failure::output(&error))
+}
+
+/// Prints one object as a line.
+pub(crate) fn print(line: &impl Serialize) -> Result<(), Failure> {
+    let mut text = Wiped::default();
+    append(line, &mut text)?;
+    output::print(text.as_slice())
 }
 
 /// As [`append`].

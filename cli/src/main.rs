@@ -40,6 +40,7 @@ mod terminal;
 mod transfer;
 mod usage;
 mod version_line;
+mod version_name;
 mod windows_name;
 
 use inmost_console::{display, exit, memory_path, times, version, version_diff};

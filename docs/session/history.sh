@@ -63,14 +63,14 @@ for line in $(seq 4000); do printf 'Bed %d: carrots, then beans, then a year of 
     say '## The morning'
     say 'Ada corrects one file before she sees the rest.'
     run 'echo "Ada prefers tea, and coffee after lunch." | inmost write --as ada /memories/tea.md' \
-        'inmost log --limit 6' 'inmost log --actor night-agent --json | wc -l'
+        'inmost log --limit 6' 'inmost log --by night-agent --json | wc -l'
     run "inmost diff $(version /memories/plan.md)"
     say 'The plan of an undo says what would go back, and what would not because somebody changed it since.'
     run 'inmost undo --by night-agent --since 12h --dry-run'
     run 'inmost undo --by night-agent --since 12h --as ada --yes | tail -n 1' \
         'inmost cat /memories/plan.md' 'inmost cat /memories/people/ben.md' 'inmost cat --lines 10..10 /memories/garden.md'
     say 'The undo is a list of changes like any other. One file was left, and can be looked at by itself:'
-    run "inmost diff $(version --actor ada --kind modified /memories/tea.md)"
+    run "inmost diff $(version --by ada --kind modified /memories/tea.md)"
     say '## Forgetting'
     say 'The code of the shed is no longer in the memory, but its history has it.'
     run 'inmost log /memories/found.md' \

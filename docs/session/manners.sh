@@ -85,7 +85,7 @@ cheap='--kdf-memory-mib 19 --kdf-passes 2'
     about 'A keyfile is announced at the terminal, too'
     typed "inmost init --store both.inmost --keyfile key $cheap" 'Passphrase' "$secret" 'Type it again' "$secret" '[y/N]' 'n'
     about 'What destroys asks first'
-    inmost slot add --recovery --label paper >/dev/null
+    inmost slot add --recovery-key --label paper >/dev/null
     typed 'inmost slot remove 0' 'Passphrase for' "$secret" 'Type yes' 'no'
     typed 'inmost rotate' 'Passphrase for' "$secret" 'Type yes' 'no'
     typed 'inmost rm people' 'Passphrase for' "$secret" 'Type yes' ''

@@ -20,7 +20,7 @@ use crate::store::opening::{Create, NewStore, OpenOptions};
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost init --store notes.inmost --calibrate 1\n  \
-    inmost init --store notes.inmost --passphrase-command 'pass show inmost | head -n 1' --recovery")]
+    inmost init --store notes.inmost --passphrase-command 'pass show inmost | head -n 1' --recovery-key")]
 pub(crate) struct Init {
     #[command(flatten)]
     open: OpenArgs,
@@ -44,7 +44,7 @@ pub(crate) struct Init {
 
     /// Create a recovery key, for a forgotten passphrase, and print it once
     #[arg(long)]
-    recovery: bool,
+    recovery_key: bool,
 }
 
 impl Init {
@@ -75,7 +75,7 @@ impl Init {
                 ..OpenOptions::default()
             },
         )?;
-        let recovery = if self.recovery || self.wants_recovery_key()? {
+        let recovery = if self.recovery_key || self.wants_recovery_key()? {
             Some(slot::add_recovery_key(&store, None)?)
         } else {
             None
@@ -89,7 +89,7 @@ impl Init {
             match recovery {
                 Some(number) => format!("A recovery key opens it too: keyslot {number}.\n"),
                 None => "Without its passphrase the store cannot be opened.\n\
-                         `inmost slot add --recovery` adds a recovery key.\n"
+                         `inmost slot add --recovery-key` adds a recovery key.\n"
                     .to_owned(),
             },
             self.next_step(),

@@ -41,15 +41,15 @@ use inmost_console::Wiped;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost log --store notes.inmost --since 8h\n  \
-    inmost log --store notes.inmost --actor claude-code --kind deleted\n  \
+    inmost log --store notes.inmost --by claude-code --kind deleted\n  \
     inmost log --store notes.inmost --json /memories/projects | jq .path")]
 pub(crate) struct Log {
     #[command(flatten)]
     store: StoreArgs,
 
     /// List only changes by this actor
-    #[arg(long, value_parser = parse_actor)]
-    actor: Option<String>,
+    #[arg(long, value_name = "ACTOR", value_parser = parse_actor)]
+    by: Option<String>,
 
     /// List only changes of this kind
     #[arg(long, value_parser = version_line::kinds())]
@@ -69,7 +69,7 @@ pub(crate) struct Log {
     until: Option<SystemTime>,
 
     /// List at most this many changes
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
 
     /// Print one JSON object per line
@@ -142,7 +142,7 @@ impl Log {
             return format!("{OFF} {TURN_ON}\n");
         }
         let has_filter = self.path.is_some()
-            || self.actor.is_some()
+            || self.by.is_some()
             || self.kind.is_some()
             || self.channel.is_some()
             || self.since.is_some()
@@ -162,7 +162,7 @@ impl Log {
         if let Some(path) = &self.path {
             query = query.path(path);
         }
-        if let Some(actor) = &self.actor {
+        if let Some(actor) = &self.by {
             query = query.actor(actor);
         }
         if let Some(kind) = self.kind {

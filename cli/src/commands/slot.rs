@@ -8,11 +8,10 @@ use inmost::{KdfCost, RecoveryKey, SlotInfo, SlotLabel, StoreError};
 use inmost_keyd::{Secret, SlotOptions};
 use serde::Serialize;
 
-use crate::args::{KdfArgs, OpenArgs, StoreArgs};
+use crate::args::{KdfArgs, StoreArgs};
 use crate::exit::{Exit, Failure};
 use crate::keyfile;
 use crate::output::print;
-use crate::passphrase::By;
 use crate::passphrase::NewPassphraseArgs;
 use crate::store::OpenStore;
 use crate::store::opening::OpenOptions;
@@ -110,20 +109,16 @@ impl List {
 /// A recovery key is generated and printed once. Copy it to paper and keep it in a safe place.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
-    inmost slot add --store notes.inmost --recovery\n  \
+    inmost slot add --store notes.inmost --recovery-key\n  \
     inmost slot add --store notes.inmost --label tablet --new-keyfile /media/stick/inmost.key")]
 struct Add {
     #[command(flatten)]
-    open: OpenArgs,
-
-    /// Unlock with an existing recovery key instead of the passphrase
-    #[arg(long, conflicts_with = "keyfile")]
-    by_recovery: bool,
+    store: StoreArgs,
 
     /// Generate a recovery key and print it once
     #[arg(long, conflicts_with_all = ["new_keyfile", "new_passphrase_file", "new_passphrase_fd",
           "new_passphrase_command", "kdf_memory_mib", "kdf_passes", "calibrate"])]
-    recovery: bool,
+    recovery_key: bool,
 
     /// Require this keyfile in addition to the new passphrase; it is created if it does not exist
     #[arg(long, value_name = "FILE")]
@@ -145,8 +140,8 @@ impl Add {
         // Checked first, so that an error is reported before the prompt for a passphrase.
         let label = self.label.as_deref().map(SlotLabel::parse).transpose()?;
         self.kdf.check()?;
-        let store = self.open.open(By::recovery(self.by_recovery), &no_offer())?;
-        if self.recovery {
+        let store = self.store.open(&no_offer())?;
+        if self.recovery_key {
             let number = add_recovery_key(&store, label)?;
             drop(store);
             return print(format!("Added keyslot {number}: a recovery key.\n").as_bytes());
@@ -221,14 +216,14 @@ pub(super) fn add_recovery_key(store: &OpenStore, label: Option<SlotLabel>) -> R
         Ok(()) => Failure::new(
             Exit::Io,
             "The recovery key could not be printed, so its keyslot was removed.",
-            "Check where standard output goes, then run `inmost slot add --recovery`.",
+            "Check where standard output goes, then run `inmost slot add --recovery-key`.",
         ),
         Err(_) => Failure::new(
             Exit::Io,
             format!(
                 "The recovery key could not be printed, and its keyslot {number} could not be removed."
             ),
-            "Remove the keyslot with `inmost slot remove`, then run `inmost slot add --recovery`.",
+            "Remove the keyslot with `inmost slot remove`, then run `inmost slot add --recovery-key`.",
         ),
     })?;
     Ok(number)

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use inmost::StoreError;
 
+use super::holder;
 use crate::exit::{Exit, Failure};
 
 /// The failure of opening or creating the store at this place.
@@ -17,10 +18,9 @@ pub(crate) fn at(place: &Path, error: StoreError) -> Failure {
         StoreError::AlreadyExists => {
             format!("{shown} already exists, and is not an empty folder.")
         }
-        StoreError::InUse(Some(process)) => {
-            format!("The store {shown} is in use by process {process}.")
+        StoreError::InUse(process) => {
+            format!("The store {shown} is in use by {}.", holder::of(*process))
         }
-        StoreError::InUse(None) => format!("The store {shown} is in use by another process."),
         StoreError::WrongPassphrase => {
             format!("The passphrase is wrong: it does not open {shown}.")
         }

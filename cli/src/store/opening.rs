@@ -1,5 +1,6 @@
 //! Opening a store: through the key daemon if it holds the store, else from disk.
 
+use std::io::{self, IsTerminal};
 use std::ops::Deref;
 use std::path::Path;
 use std::thread;
@@ -10,13 +11,13 @@ use inmost_keyd::{Client, ConnectOptions, Secret};
 
 use super::restrictions::Restrictions;
 use super::unlocking::is_wrong;
-use super::{OpenStore, database, naming, place};
+use super::{OpenStore, database, holder, naming, place};
 use crate::args::{KdfArgs, OpenArgs, PlaceArgs, StoreArgs};
 use crate::engine::EngineName;
 use crate::exit::{Exit, Failure};
 use crate::passphrase::By;
 use crate::passphrase::{self, Asking, Input};
-use crate::{compact_hint, streams};
+use crate::{compact_hint, display, streams};
 
 /// How a command opens its store.
 pub(crate) struct OpenOptions<'a> {
@@ -230,18 +231,27 @@ impl OpenArgs {
         Ok(guard)
     }
 
-    /// Waits a moment if the store is in use: another command may be about to close it, or to start a key daemon.
+    /// Waits if the store is in use: most commands are about to close it, or to start a key daemon.
     fn hold(&self, place: &Path, connect: ConnectOptions, expires: bool) -> Result<Held, Failure> {
         let options = place::vault_options(place, self.anchor.as_deref())?;
         let options = if expires { options } else { options.keep_unused_files() };
         let daemon = connect.anchor(self.anchor.as_deref());
-        let deadline = Instant::now() + IN_USE_TIMEOUT;
+        let wait = self.wait.unwrap_or(WAIT);
+        let begin = Instant::now();
+        let mut is_silent = io::stderr().is_terminal();
         loop {
             if let Some(client) = daemon.connect(place)? {
                 return Ok(Held::Daemon(client));
             }
             match database::open(&options, place) {
-                Err(StoreError::InUse(_)) if Instant::now() < deadline => thread::sleep(PAUSE),
+                Err(StoreError::InUse(process)) if begin.elapsed() < wait => {
+                    if is_silent && begin.elapsed() > SILENCE {
+                        is_silent = false;
+                        let (holder, most) = (holder::of(process), display::duration(wait));
+                        streams::hint(&format!("Waiting up to {most} for {holder}."));
+                    }
+                    thread::sleep(PAUSE);
+                }
                 opened => {
                     let opened = opened.map_err(|error| naming::at(place, error))?;
                     return Ok(Held::Here(Box::new(opened)));
@@ -375,12 +385,15 @@ fn lock_first(daemon: &Client) -> Failure {
 fn needs_passphrase() -> Failure {
     Failure::usage(
         "A new store needs a passphrase.",
-        "Leave out --recovery. `inmost slot add --recovery` adds a recovery key later.",
+        "Leave out --recovery. `inmost slot add --recovery-key` adds a recovery key later.",
     )
 }
 
 /// How long a command waits for a store that another process uses. Most commands end within this time.
-const IN_USE_TIMEOUT: Duration = Duration::from_secs(1);
+const WAIT: Duration = Duration::from_secs(5);
+
+/// After this long, a person at the terminal reads what the command waits for.
+const SILENCE: Duration = Duration::from_secs(1);
 
 /// Between two attempts.
 const PAUSE: Duration = Duration::from_millis(20);

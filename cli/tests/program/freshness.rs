@@ -77,7 +77,7 @@ fn a_rollback_is_not_detected_without_an_anchor_outside_the_store() {
 #[test]
 fn a_damaged_anchor_is_a_warning_at_each_unlock_until_it_is_accepted() {
     let place = Place::with_files(&[("/memories/a", "kept")]);
-    place.run(["slot", "add", "--recovery", "--label", "paper in the safe"], "").expect(0);
+    place.run(["slot", "add", "--recovery-key", "--label", "paper in the safe"], "").expect(0);
     place.lock();
     let status = |place: &Place| place.run(["status"], "").out;
     assert!(status(&place).contains("freshness   known: "));
@@ -123,7 +123,7 @@ fn records_behind_their_header_are_refused_and_can_be_accepted() {
     place.lock();
     place.copy_store("copy");
     for label in ["one", "two"] {
-        place.run(["slot", "add", "--recovery", "--label", label], "").expect(0);
+        place.run(["slot", "add", "--recovery-key", "--label", label], "").expect(0);
     }
     place.lock();
     let headers = ["header.a", "header.b", "anchor"];

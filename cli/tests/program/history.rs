@@ -59,7 +59,7 @@ fn changes_are_listed_with_who_made_them_and_through_what() {
     assert_eq!(words[5][3..].join(" "), "created program ada 11B /memories/plan.md");
 
     let count = |args: &[&str]| log(&place, args).len();
-    assert_eq!(count(&["--actor", "night"]), 3);
+    assert_eq!(count(&["--by", "night"]), 3);
     assert_eq!(count(&["--kind", "modified", "--channel", "tool", "/memories/plan.md"]), 1);
     assert_eq!(count(&["/memories/new"]), 2);
     assert_eq!(count(&["--limit", "2"]), 2);

@@ -233,7 +233,7 @@ fn keyslots_are_changed_through_it_and_it_goes_on() {
     fs::write(place.beside("new"), "battery staple\n").unwrap();
     let new = ["--new-passphrase-file", "new", "--kdf-memory-mib", "19", "--kdf-passes", "2"];
     ask(&place, &[&["passwd"], &new[..]].concat(), "").expect(0);
-    ask(&place, &["slot", "add", "--recovery", "--label", "safe"], "").expect(0);
+    ask(&place, &["slot", "add", "--recovery-key", "--label", "safe"], "").expect(0);
     assert_eq!(ask(&place, &["slot", "list"], "").expect(0).out.lines().count(), 2);
     // The credential to keep must be given: the daemon has no passphrase.
     ask(&place, &["rotate"], "").expect_failure(2, "No passphrase was given");

@@ -46,7 +46,7 @@ fn a_passphrase_is_changed() {
 #[test]
 fn a_forgotten_passphrase_is_changed_with_the_recovery_key() {
     let place = place();
-    let key = recovery_key(&place.run(["slot", "add", "--recovery"], "").expect(0));
+    let key = recovery_key(&place.run(["slot", "add", "--recovery-key"], "").expect(0));
     fs::write(place.beside("paper"), key.to_lowercase().replace('1', "l") + "\n").unwrap();
     let by_recovery = ["--recovery", "--passphrase-file", "paper"];
     assert!(opens(&place, "forgotten", &by_recovery));
@@ -65,7 +65,7 @@ fn a_forgotten_passphrase_is_changed_with_the_recovery_key() {
 #[test]
 fn slots_are_added_listed_and_removed() {
     let place = place();
-    place.run(["slot", "add", "--recovery", "--label", "in the safe"], "").expect(0);
+    place.run(["slot", "add", "--recovery-key", "--label", "in the safe"], "").expect(0);
     let out = place
         .run(with(&["slot", "add", "--label", "tablet"], &[&NEW[..], &CHEAP].concat()), "")
         .expect(0)
@@ -98,11 +98,11 @@ fn removing_the_last_slot_or_adding_a_ninth_is_refused() {
     place.run(["slot", "remove", "0"], "").expect_failure(1, "last keyslot");
     place.run(["slot", "remove", "5"], "").expect_failure(1, "Keyslot 5 is not in use");
     for _ in 0..7 {
-        place.run(["slot", "add", "--recovery"], "").expect(0);
+        place.run(["slot", "add", "--recovery-key"], "").expect(0);
     }
-    place.run(["slot", "add", "--recovery"], "").expect_failure(1, "eight keyslots");
+    place.run(["slot", "add", "--recovery-key"], "").expect_failure(1, "eight keyslots");
     place
-        .run(["slot", "add", "--recovery", "--label", "a\tb"], "")
+        .run(["slot", "add", "--recovery-key", "--label", "a\tb"], "")
         .expect_failure(2, "Invalid label");
     place.run(["passwd", "--slot", "3"], "").expect_failure(2, "for a recovery key");
 }
@@ -139,7 +139,7 @@ fn a_keyfile_is_made_and_needed() {
 fn a_rotation_lists_the_dropped_keyslots() {
     let place = place();
     let key =
-        recovery_key(&place.run(["slot", "add", "--recovery", "--label", "safe"], "").expect(0));
+        recovery_key(&place.run(["slot", "add", "--recovery-key", "--label", "safe"], "").expect(0));
     fs::write(place.beside("paper"), &key).unwrap();
     let before = fs::read(place.store().join("header.a")).unwrap();
     place.run(["rotate"], "").expect_failure(2, "needs a confirmation");
@@ -155,7 +155,7 @@ fn a_rotation_lists_the_dropped_keyslots() {
 #[test]
 fn a_recovery_key_comes_with_a_new_store_if_it_is_asked_for() {
     let place = Place::vacant();
-    let ended = place.run(with(&["init", "--recovery"], &CHEAP), "").expect(0);
+    let ended = place.run(with(&["init", "--recovery-key"], &CHEAP), "").expect(0);
     fs::write(place.beside("paper"), recovery_key(&ended)).unwrap();
     place.run(["ls", "--recovery", "--passphrase-file", "paper"], "").expect(0);
     let vacant = Place::vacant();
@@ -189,7 +189,7 @@ fn commands_on_slots_have_help_with_an_example() {
 #[test]
 fn a_recovery_key_that_cannot_be_printed_is_taken_back() {
     let place = Place::with_store();
-    let mut add = place.command(["slot", "add", "--recovery"]);
+    let mut add = place.command(["slot", "add", "--recovery-key"]);
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
     let ended = add.stdout(full).stderr(std::process::Stdio::piped()).output().unwrap();
     assert_eq!(ended.status.code(), Some(14));

@@ -190,7 +190,7 @@ fn without_a_source_and_a_terminal_the_store_stays_locked() {
     };
     let ended = detached(&ls(&place, &[]));
     ended.expect_failure(18, " is locked: no passphrase was given");
-    place.run(["slot", "add", "--recovery"], "").expect(0);
+    place.run(["slot", "add", "--recovery-key"], "").expect(0);
     detached(&ls(&place, &["--recovery"])).expect_failure(18, " is locked: ");
     // Nothing is locked here.
     let mut init = place.bare_command(["init", "--store"]);

@@ -57,7 +57,7 @@ fn what_destroys_asks_first() {
     let question = "Type yes to delete everything in it: ";
     let shown = ask(&["rm", "old"], question, "\r", 1);
     assert!(shown.contains("/memories/old is a folder with 2 files."), "{shown:?}");
-    place.run(["slot", "add", "--recovery", "--label", "paper"], "").expect(0);
+    place.run(["slot", "add", "--recovery-key", "--label", "paper"], "").expect(0);
     let shown = ask(&["rotate"], "Type yes to replace every key: ", "no\r", 1);
     assert!(shown.contains("paper"), "{shown:?}");
     ask(&["slot", "remove", "0"], "Type yes to remove it: ", "n\r", 1);

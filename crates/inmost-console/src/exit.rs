@@ -159,7 +159,7 @@ impl From<StoreError> for Failure {
         };
         let advice = match &error {
             StoreError::InUse(_) => {
-                "Close the other program that uses the store, or wait for it. If it is a key daemon, which `inmost unlock` starts, use its XDG_RUNTIME_DIR and the path with which the store was unlocked."
+                "Wait for it, with --wait 1m if it takes long, or end it. If it is a key daemon, which `inmost unlock` starts, use its XDG_RUNTIME_DIR and the path with which the store was unlocked."
             }
             StoreError::Locked => "Unlock it again, with `inmost unlock`.",
             StoreError::NotAStore => "Check the path, or create a store there with `inmost init`.",

@@ -137,7 +137,7 @@ impl Program {
         done(self.run(&passphrase, &["cat", &file], ""));
         done(self.run(&passphrase, &["mv", &file, &format!("/memories/{moved}")], ""));
         done(self.run(&passphrase, &["ls", "/memories"], ""));
-        let slot = ["slot", "add", "--recovery", "--label", &label];
+        let slot = ["slot", "add", "--recovery-key", "--label", &label];
         let (code, said) = self.run(&passphrase, &slot, "");
         assert_eq!(code, 0, "{said}");
         let (code, listed) = self.run(&passphrase, &["slot", "list"], "");

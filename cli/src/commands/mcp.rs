@@ -1,5 +1,6 @@
 //! `inmost mcp`
 
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use crate::args::{ActorArgs, StoreArgs};
@@ -9,6 +10,7 @@ use crate::mcp::client_config::{Client, Install, Server};
 use crate::output::print;
 use crate::passphrase::Input;
 use crate::store::restrictions::Restrictions;
+use crate::streams;
 
 /// Serve the memory tool to an MCP client, on standard input and output
 ///
@@ -21,11 +23,12 @@ use crate::store::restrictions::Restrictions;
 ///
 /// The history of the store shows the client's name as the actor of its changes, unless --as gives another.
 ///
-/// Ends at the end of standard input.
+/// Ends at the end of standard input, and on Unix soon after the program that started it has ended.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost mcp --store notes.inmost --install claude-desktop\n  \
     inmost mcp --store notes.inmost --print-config codex\n  \
+    inmost mcp --store work.inmost --install claude-code --name work --tool-name work_memory\n  \
     inmost mcp --store notes.inmost --passphrase-file secret --subtree /memories/project-x")]
 pub(crate) struct Mcp {
     #[command(flatten)]
@@ -36,6 +39,14 @@ pub(crate) struct Mcp {
 
     #[command(flatten)]
     restrictions: Restrictions,
+
+    /// The name of the tool: up to 64 letters, digits, - and _, for a client that connects two stores [default: memory]
+    #[arg(long, value_name = "NAME", value_parser = parse_name)]
+    tool_name: Option<String>,
+
+    /// With --install or --print-config: the name of the entry, so that a client can connect several stores
+    #[arg(long, value_name = "NAME", default_value = "inmost", value_parser = parse_name)]
+    name: String,
 
     /// Print the configuration that makes this client start the server with the other options given, and exit
     #[arg(long, value_name = "CLIENT", conflicts_with = "install")]
@@ -59,14 +70,39 @@ impl Mcp {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         self.restrictions.check()?;
         self.store.open.credential.passphrase.check(Input::Unattended)?;
-        let server = || Server::new(&self.store, &self.actor, &self.restrictions);
+        let server = || {
+            Server::new(
+                &self.name,
+                self.tool_name.as_deref(),
+                &self.store,
+                &self.actor,
+                &self.restrictions,
+            )
+        };
         if let Some(client) = self.print_config {
             return print(server()?.configuration(client).as_bytes());
         }
         let Some(client) = self.install else {
-            return mcp::serve(&self.store, self.actor.actor(), &self.restrictions);
+            if io::stdin().is_terminal() {
+                streams::hint(
+                    "This waits for an MCP client on standard input. `inmost mcp --install claude-code` connects one. Ctrl-C ends.",
+                );
+            }
+            return mcp::serve(
+                &self.store,
+                self.actor.actor(),
+                self.tool_name.as_deref(),
+                &self.restrictions,
+            );
         };
         let file = self.config_file.as_deref();
         Install { client, file, yes: self.yes }.run(&server()?, &self.store.place()?)
     }
+}
+
+/// A name that all clients and models accept.
+fn parse_name(text: &str) -> Result<String, &'static str> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    let is_valid = (1..=64).contains(&text.len()) && text.bytes().all(is_plain);
+    if is_valid { Ok(text.to_owned()) } else { Err("expected up to 64 letters, digits, - and _") }
 }

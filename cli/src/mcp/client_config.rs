@@ -18,12 +18,11 @@ use crate::passphrase::PassphraseArgs;
 use crate::store::database;
 use crate::store::restrictions::Restrictions;
 
-/// The name of the server in the configuration.
-const NAME: &str = "inmost";
-
 /// How a client starts this program on the same store, with the same actor, restrictions and passphrase options as now.
 /// Paths are absolute, because a client has another working folder.
 pub(crate) struct Server {
+    /// The name of the entry in the client's configuration.
+    name: String,
     program: String,
     args: Vec<String>,
     /// The environment variables that locate the key daemon's socket. Many clients pass on only few variables.
@@ -31,7 +30,10 @@ pub(crate) struct Server {
 }
 
 impl Server {
+    /// With the name of the entry, and that of the tool if it is not the usual one.
     pub(crate) fn new(
+        name: &str,
+        tool: Option<&str>,
         store: &StoreArgs,
         actor: &ActorArgs,
         restrictions: &Restrictions,
@@ -40,7 +42,7 @@ impl Server {
             Failure::io(
                 "The path of the inmost program cannot be determined",
                 &error,
-                "Write the configuration by hand; the README shows an example.",
+                "Write the configuration by hand; docs/PROGRAM.md shows an example.",
             )
         })?;
         let mut args = vec!["mcp".to_owned()];
@@ -49,7 +51,15 @@ impl Server {
             args.extend(["--as".to_owned(), actor.to_owned()]);
         }
         args.extend(restriction_args(restrictions));
-        Ok(Self { program: text(program.into())?, args, env: environment()? })
+        if let Some(tool) = tool {
+            args.extend(["--tool-name".to_owned(), tool.to_owned()]);
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            program: text(program.into())?,
+            args,
+            env: environment()?,
+        })
     }
 
     /// The configuration for a client, to be printed.
@@ -59,13 +69,13 @@ impl Server {
 }
 
 fn environment() -> Result<Vec<(String, String)>, Failure> {
-    let mut env = Vec::new();
+    // The first one that is set decides.
     for name in ["XDG_RUNTIME_DIR", "TMPDIR"] {
         if let Some(value) = std::env::var_os(name) {
-            env.push((name.to_owned(), text(value)?));
+            return Ok(vec![(name.to_owned(), text(value)?)]);
         }
     }
-    Ok(env)
+    Ok(Vec::new())
 }
 
 fn store_args(store: &StoreArgs) -> Result<Vec<String>, Failure> {

@@ -1,23 +1,32 @@
 //! The memory tool as a model sees it: its schema, and instructions.
 
-use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use rmcp::model::{JsonObject, MetaObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
 use crate::store::restrictions::Restrictions;
 
-/// The name of the tool.
+/// The name of the tool, unless another is chosen.
 pub(super) const NAME: &str = "memory";
 
-/// The definition of the tool. A read-only server offers only `view`.
-pub(super) fn definition(restrictions: &Restrictions) -> Tool {
+/// The definition of the tool, under this name. A read-only server offers only `view`.
+pub(super) fn definition(name: String, restrictions: &Restrictions) -> Tool {
     let description = if restrictions.read_only { READ_ONLY } else { DESCRIPTION };
     let annotations = ToolAnnotations::with_title("Memory")
         .read_only(restrictions.read_only)
         .destructive(!restrictions.read_only)
         .idempotent(false)
         .open_world(false);
-    Tool::new(NAME, description, schema(restrictions)).with_annotations(annotations)
+    let mut meta = JsonObject::new();
+    meta.insert(RESULT_LIMIT.to_owned(), RESULT_CHARACTERS.into());
+    let tool = Tool::new(name, description, schema(restrictions));
+    tool.with_annotations(annotations).with_meta(MetaObject(meta))
 }
+
+/// Claude Code writes a longer result than its default into a file, where it would be readable.
+const RESULT_LIMIT: &str = "anthropic/maxResultSizeChars";
+
+/// The most that it accepts. The longest view, of empty lines with their numbers, is about as long.
+const RESULT_CHARACTERS: u32 = 500_000;
 
 /// The instructions of the server for the model.
 pub(super) fn instructions(restrictions: &Restrictions) -> &'static str {

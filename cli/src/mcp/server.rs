@@ -18,7 +18,7 @@ use rmcp::{RoleServer, ServerHandler, ServiceExt};
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 
-use super::memory_tool::{self, NAME};
+use super::memory_tool;
 use super::message::Arguments;
 use super::resources::{self, ResourceError};
 use super::transport::Stdio;
@@ -60,14 +60,19 @@ pub(super) fn run(server: Server) -> Result<(), Failure> {
         Failure::new(
             Exit::Other,
             "The program on standard input does not use the Model Context Protocol.",
-            "Let an MCP client start this command, with the output of `inmost mcp --print-config`.",
+            "Let an MCP client start this command, with the output of `inmost mcp --print-config generic`.",
         )
     })
 }
 
 impl Server {
-    pub(super) fn new(calls: Sender<Call>, restrictions: &Restrictions) -> Self {
-        let tool = memory_tool::definition(restrictions);
+    pub(super) fn new(
+        calls: Sender<Call>,
+        tool: Option<&str>,
+        restrictions: &Restrictions,
+    ) -> Self {
+        let name = tool.unwrap_or(memory_tool::NAME).to_owned();
+        let tool = memory_tool::definition(name, restrictions);
         Self {
             calls,
             tool,
@@ -184,7 +189,7 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        if request.name != NAME {
+        if request.name != self.tool.name {
             return Err(ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None));
         }
         let arguments = context.extensions.get::<Arguments>();

@@ -21,7 +21,8 @@ use inmost_console::Wiped;
 
 /// Standard input and output.
 pub(super) struct Stdio {
-    incoming: Receiver<Box<ClientJsonRpcMessage>>,
+    /// `None` once the program that started this one has ended.
+    incoming: Receiver<Option<Box<ClientJsonRpcMessage>>>,
     /// Held while a line is written, so that lines do not mix.
     writing: Arc<Mutex<()>>,
 }
@@ -30,6 +31,7 @@ impl Stdio {
     /// Starts the thread that reads. It ends with the input or the process.
     pub(super) fn open() -> io::Result<Self> {
         let (send, incoming) = channel(1);
+        watch_parent(&send)?;
         let writing = Arc::default();
         let refusals = Arc::clone(&writing);
         thread::Builder::new().name("inmost-input".to_owned()).spawn(move || {
@@ -67,7 +69,7 @@ impl Transport<RoleServer> for Stdio {
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
-        self.incoming.recv().await.map(|message| *message)
+        self.incoming.recv().await.flatten().map(|message| *message)
     }
 
     async fn close(&mut self) -> io::Result<()> {
@@ -77,7 +79,7 @@ impl Transport<RoleServer> for Stdio {
 }
 
 /// Passes on messages, and replies to invalid lines itself: while the client reads no replies, no more lines are read.
-fn read(send: &Sender<Box<ClientJsonRpcMessage>>, writing: &Mutex<()>) -> io::Result<()> {
+fn read(send: &Sender<Option<Box<ClientJsonRpcMessage>>>, writing: &Mutex<()>) -> io::Result<()> {
     let mut lines = Lines::new(streams::input()?, LINE_BYTES);
     while let Some(line) = lines.next()? {
         let message = match line {
@@ -88,7 +90,7 @@ fn read(send: &Sender<Box<ClientJsonRpcMessage>>, writing: &Mutex<()>) -> io::Re
         match message {
             Ok(None) => {}
             Ok(Some(message)) => {
-                if send.blocking_send(Box::new(message)).is_err() {
+                if send.blocking_send(Some(Box::new(message))).is_err() {
                     break;
                 }
             }
@@ -100,3 +102,30 @@ fn read(send: &Sender<Box<ClientJsonRpcMessage>>, writing: &Mutex<()>) -> io::Re
     }
     Ok(())
 }
+
+/// Ends the input when the program that started this one has ended: a child of it may still hold the pipe, and the store would
+/// stay in use.
+#[cfg(unix)]
+fn watch_parent(send: &Sender<Option<Box<ClientJsonRpcMessage>>>) -> io::Result<()> {
+    let (send, parent) = (send.downgrade(), rustix::process::getppid());
+    let watch = move || {
+        while rustix::process::getppid() == parent {
+            thread::sleep(PAUSE);
+        }
+        if let Some(send) = send.upgrade() {
+            let _ = send.blocking_send(None);
+        }
+    };
+    thread::Builder::new().name("inmost-parent".to_owned()).spawn(watch).map(drop)
+}
+
+/// Windows keeps no process as the parent whose end could be seen.
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "it fails on Unix")]
+fn watch_parent(_: &Sender<Option<Box<ClientJsonRpcMessage>>>) -> io::Result<()> {
+    Ok(())
+}
+
+/// Between two looks at the parent.
+#[cfg(unix)]
+const PAUSE: std::time::Duration = std::time::Duration::from_secs(1);

@@ -284,3 +284,38 @@ fn acknowledged_changes_survive_the_process() {
     client.kill();
     assert_eq!(place.cat("/memories/a"), "kept");
 }
+
+/// A client that was killed leaves a child that holds the pipe: the store must not stay in use for as long as that lives.
+#[test]
+#[cfg(unix)]
+fn a_server_ends_when_the_program_that_started_it_was_killed() {
+    use std::io::Read;
+    let place = Place::with_store();
+    place.lock();
+    let script = "exec 3<&0; \"$@\" <&3 & sleep 60 >/dev/null 2>&1 & wait";
+    let server = place.bare_command(["mcp", "--store"]);
+    let mut command = place.shell(script);
+    command.arg("sh").arg(server.get_program()).args(server.get_args()).arg(place.store());
+    command.env("INMOST_PASSPHRASE", PASSPHRASE);
+    let piped = std::process::Stdio::piped;
+    let mut client = command.stdin(piped()).stdout(piped()).spawn().unwrap();
+    let begin = std::time::Instant::now();
+    client.kill().unwrap();
+    client.wait().unwrap();
+    let mut out = String::new();
+    client.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+    assert!(begin.elapsed() < std::time::Duration::from_secs(50), "it outlived its client");
+}
+
+#[test]
+fn a_tool_of_another_name_is_the_only_one() {
+    let place = Place::with_store();
+    let mut client = Client::of(&mut place.command(["mcp", "--tool-name", "work_memory"]));
+    let tool = client.ask("tools/list", &json!({}))["tools"][0].clone();
+    assert_eq!(tool["name"], "work_memory");
+    assert_eq!(tool["_meta"]["anthropic/maxResultSizeChars"], 500_000);
+    let call = |name: &str| json!({ "name": name, "arguments": view("/memories") });
+    assert!(!text_of(&client.ask("tools/call", &call("work_memory"))).1);
+    assert_eq!(client.answer("tools/call", &call("memory"))["error"]["code"], -32602);
+    client.end().expect(0);
+}

@@ -136,6 +136,8 @@ pub(super) const TABLE: &[Token] = &[
     key(&[("", Hex, 32..=32), ("-us", Digits, 1..=2)]),
     // Mailgun
     key_with_digits(4, &[("key-", Lower, 32..=32)]),
+    // Mem0
+    key_with_digits(2, &[("m0-", Alnum, 32..=64)]),
     // New Relic
     key(&[("NRAK-", Upper, 27..=27)]),
     key(&[("NRII-", Url64, 32..=32)]),

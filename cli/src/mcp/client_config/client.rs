@@ -107,11 +107,13 @@ impl Client {
         match self.format() {
             None => command(server),
             Some(Format::Json(section)) => {
-                let block = json!({ section: { super::NAME: self.entry(server) } });
+                let block = json!({ section: { &server.name: self.entry(server) } });
                 // Serialising strings cannot fail.
                 serde_json::to_string_pretty(&block).unwrap_or_default() + "\n"
             }
-            Some(Format::Toml(section)) => document::new_toml(section, &self.entry(server)),
+            Some(Format::Toml(section)) => {
+                document::new_toml(section, &server.name, &self.entry(server))
+            }
         }
     }
 }
@@ -134,7 +136,7 @@ fn settings(home: &Path) -> PathBuf {
 
 /// The line that adds the server to the user's Claude Code.
 fn command(server: &Server) -> String {
-    let mut line = format!("claude mcp add {} --scope user", super::NAME);
+    let mut line = format!("claude mcp add {} --scope user", server.name);
     for (name, value) in &server.env {
         line.push_str(" --env ");
         line.push_str(&display::quoted(&format!("{name}={value}")));

@@ -8,15 +8,14 @@ use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
 use serde_json::{Map, Value};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};
 
-use super::NAME;
 use super::client::Format;
 
 /// The text with the server added.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) struct Edited {
     pub(super) text: String,
-    /// Whether the text had another entry of this name.
-    pub(super) is_replaced: bool,
+    /// The arguments of another entry of this name that the text had.
+    pub(super) replaced: Option<Vec<String>>,
 }
 
 /// Why a text cannot be edited.
@@ -47,6 +46,7 @@ impl fmt::Display for Refused {
 pub(super) fn with_server(
     format: Format,
     text: &str,
+    name: &str,
     entry: &Value,
 ) -> Result<Option<Edited>, Refused> {
     let (mark, body) =
@@ -56,12 +56,12 @@ pub(super) fn with_server(
         body.contains('\n') && body.matches('\n').count() == body.matches("\r\n").count();
     let unix = if is_windows { body.replace("\r\n", "\n") } else { body.to_owned() };
     let edited = match format {
-        Format::Json(section) => with_json_entry(section, &unix, entry)?,
-        Format::Toml(section) => with_toml_entry(section, &unix, entry)?,
+        Format::Json(section) => with_json_entry(section, &unix, name, entry)?,
+        Format::Toml(section) => with_toml_entry(section, &unix, name, entry)?,
     };
-    Ok(edited.map(|Edited { text, is_replaced }| {
+    Ok(edited.map(|Edited { text, replaced }| {
         let text = if is_windows { text.replace('\n', "\r\n") } else { text };
-        Edited { text: format!("{mark}{text}"), is_replaced }
+        Edited { text: format!("{mark}{text}"), replaced }
     }))
 }
 
@@ -69,28 +69,32 @@ pub(super) fn with_server(
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 /// A TOML document with only this entry.
-pub(super) fn new_toml(section: &str, entry: &Value) -> String {
+pub(super) fn new_toml(section: &str, name: &str, entry: &Value) -> String {
     // An empty document is valid and has no entry.
-    with_toml_entry(section, "", entry).ok().flatten().map(|it| it.text).unwrap_or_default()
+    with_toml_entry(section, "", name, entry).ok().flatten().map(|it| it.text).unwrap_or_default()
 }
 
-fn with_json_entry(section: &str, text: &str, entry: &Value) -> Result<Option<Edited>, Refused> {
+fn with_json_entry(
+    section: &str,
+    text: &str,
+    name: &str,
+    entry: &Value,
+) -> Result<Option<Edited>, Refused> {
     let root = parse_json(text)?;
     let before = root.to_serde_value().unwrap_or_else(|| Value::Object(Map::new()));
     let object = root.object_value_or_create().ok_or_else(|| wrong_type("the file"))?;
     only_once(&object, section)?;
     let servers = object.object_value_or_create(section).ok_or_else(|| wrong_type(section))?;
-    only_once(&servers, NAME)?;
-    let old = servers.get(NAME);
-    if let Some(old) = &old
-        && old.value().and_then(|value| value.to_serde_value()).as_ref() == Some(entry)
-    {
+    only_once(&servers, name)?;
+    let old = servers.get(name);
+    let known = old.as_ref().and_then(|old| old.value()?.to_serde_value());
+    if known.as_ref() == Some(entry) {
         return Ok(None);
     }
-    let is_replaced = old.is_some();
+    let replaced = old.as_ref().map(|_| args(known.as_ref().unwrap_or(&Value::Null)));
     match old {
         Some(old) => old.set_value(json_input(entry)),
-        None => drop(servers.append(NAME, json_input(entry))),
+        None => drop(servers.append(name, json_input(entry))),
     }
     let mut text = root.to_string();
     if !text.ends_with('\n') {
@@ -101,12 +105,18 @@ fn with_json_entry(section: &str, text: &str, entry: &Value) -> Result<Option<Ed
         .as_object_mut()
         .map(|object| object.entry(section).or_insert_with(|| Value::Object(Map::new())));
     if let Some(servers) = section.and_then(Value::as_object_mut) {
-        servers.insert(NAME.to_owned(), entry.clone());
+        servers.insert(name.to_owned(), entry.clone());
     }
     if parse_json(&text)?.to_serde_value().as_ref() != Some(&expected) {
         return Err(Refused::NotSafe);
     }
-    Ok(Some(Edited { text, is_replaced }))
+    Ok(Some(Edited { text, replaced }))
+}
+
+/// The arguments of an entry.
+pub(super) fn args(entry: &Value) -> Vec<String> {
+    let args = entry.get("args").and_then(Value::as_array).into_iter().flatten();
+    args.filter_map(|arg| Some(arg.as_str()?.to_owned())).collect()
 }
 
 /// JSON with comments and trailing commas, which some clients allow.
@@ -151,7 +161,12 @@ fn json_input(value: &Value) -> CstInputValue {
     }
 }
 
-fn with_toml_entry(section: &str, text: &str, entry: &Value) -> Result<Option<Edited>, Refused> {
+fn with_toml_entry(
+    section: &str,
+    text: &str,
+    name: &str,
+    entry: &Value,
+) -> Result<Option<Edited>, Refused> {
     let mut document = parse_toml(text)?;
     let before = document.clone();
     let servers = document.entry(section).or_insert_with(|| {
@@ -161,26 +176,29 @@ fn with_toml_entry(section: &str, text: &str, entry: &Value) -> Result<Option<Ed
         Item::Table(table)
     });
     let servers = servers.as_table_like_mut().ok_or_else(|| wrong_type(section))?;
-    let is_replaced = match servers.get(NAME) {
+    let replaced = match servers.get(name) {
         Some(old) if is_same(old, entry) => return Ok(None),
-        old => old.is_some(),
+        old => old.map(|old| {
+            let args = old.get("args").and_then(Item::as_array);
+            args.into_iter().flatten().filter_map(|arg| Some(arg.as_str()?.to_owned())).collect()
+        }),
     };
-    servers.insert(NAME, Item::Table(toml_table(entry)));
+    servers.insert(name, Item::Table(toml_table(entry)));
     let text = document.to_string();
     // What the client reads must be the new entry, and all that was there before.
     let mut after = parse_toml(&text)?;
-    let added = after.get(section).and_then(|servers| servers.get(NAME));
+    let added = after.get(section).and_then(|servers| servers.get(name));
     if !added.is_some_and(|added| is_same(added, entry)) {
         return Err(Refused::NotSafe);
     }
     let mut before = before;
     for document in [&mut before, &mut after] {
-        remove_server(document, section);
+        remove_server(document, section, name);
     }
     if plain(before.as_table()) != plain(after.as_table()) {
         return Err(Refused::NotSafe);
     }
-    Ok(Some(Edited { text, is_replaced }))
+    Ok(Some(Edited { text, replaced }))
 }
 
 fn parse_toml(text: &str) -> Result<DocumentMut, Refused> {
@@ -192,9 +210,9 @@ fn parse_toml(text: &str) -> Result<DocumentMut, Refused> {
     })
 }
 
-fn remove_server(document: &mut DocumentMut, section: &str) {
+fn remove_server(document: &mut DocumentMut, section: &str, name: &str) {
     if let Some(servers) = document.get_mut(section).and_then(Item::as_table_like_mut) {
-        servers.remove(NAME);
+        servers.remove(name);
         if servers.is_empty() {
             document.remove(section);
         }

@@ -17,7 +17,7 @@ use crate::confirm;
 use crate::display;
 use crate::exit::{Exit, Failure};
 use crate::host_files;
-use crate::output::print;
+use crate::output::{print, say};
 use crate::streams;
 use crate::style::{Style, painted_diff};
 
@@ -43,18 +43,19 @@ impl Install<'_> {
         let (file, format) = self.target()?;
         let current = read(&file)?;
         let entry = self.client.entry(server);
-        let edited = document::with_server(format, &current.text, &entry).map_err(|refused| {
-            Failure::new(
-                Exit::Other,
-                format!("The configuration {} was not changed: {refused}.", file.display()),
-                "Correct the file, or add the output of --print-config to it by hand.",
-            )
-        })?;
+        let edited = document::with_server(format, &current.text, &server.name, &entry).map_err(
+            |refused| {
+                Failure::new(
+                    Exit::Other,
+                    format!("The configuration {} was not changed: {refused}.", file.display()),
+                    "Correct the file, or add the output of --print-config to it by hand.",
+                )
+            },
+        )?;
         if !store.exists() {
             let place = display::path(&store.display().to_string());
             streams::warn(&format!(
-                "there is no store at {place} yet; create it with `inmost init --store {}`",
-                display::quoted(&place)
+                "there is no store at {place} yet; create it with `inmost init`"
             ));
         }
         let title = self.client.title();
@@ -62,7 +63,7 @@ impl Install<'_> {
         let Some(edited) = edited else {
             return print(format!("{title} is already connected by {shown}.\n").as_bytes());
         };
-        self.confirm(&file, &current, &edited)?;
+        self.confirm(&file, &current, &edited, &server.name, &document::args(&entry))?;
         let backup = write(&file, &current, &edited.text).map_err(|error| {
             let message = format!("The configuration {shown} cannot be written");
             Failure::io(
@@ -76,10 +77,9 @@ impl Install<'_> {
         });
         let text = format!(
             "{shown} now connects {title} to the memory.\n{kept}Restart the client, and unlock the store with `inmost \
-             unlock --store {}`.\n",
-            display::quoted(&display::path(&store.display().to_string()))
+             unlock`.\n"
         );
-        print(text.as_bytes())
+        say(&text)
     }
 
     /// The file to change, as an absolute path, and its format.
@@ -106,18 +106,48 @@ impl Install<'_> {
         Ok((file, format))
     }
 
-    fn confirm(&self, file: &Path, current: &Current, edited: &Edited) -> Result<(), Failure> {
+    /// Another store stays connected unless a person agrees: with --yes nobody would notice.
+    fn confirm(
+        &self,
+        file: &Path,
+        current: &Current,
+        edited: &Edited,
+        entry: &str,
+        args: &[String],
+    ) -> Result<(), Failure> {
+        let store = |args: &[String]| {
+            let at = args.iter().position(|arg| arg == "--store")?;
+            args.get(at + 1).cloned()
+        };
+        let other = edited.replaced.as_deref().and_then(store);
+        let other = other.filter(|other| Some(other) != store(args).as_ref());
+        if let Some(other) = other.as_ref().filter(|_| self.yes) {
+            return Err(Failure::new(
+                Exit::Other,
+                format!(
+                    "{} connects another store as `{entry}`: {}.",
+                    file.display(),
+                    display::path(other)
+                ),
+                "Nothing was changed. Give this one another name with --name, or leave out --yes to replace the other.",
+            ));
+        }
         let name = file.display().to_string();
         let old = if current.permissions.is_some() { name.as_str() } else { "nothing" };
         let diff = TextDiff::from_lines(current.text.as_str(), edited.text.as_str());
         let diff = diff.unified_diff().header(old, &name).to_string();
         print(painted_diff(diff.as_bytes(), Style::of_output()).as_slice())?;
-        let question = if edited.is_replaced {
-            "Replace the entry `inmost` in this file? Type yes to continue: "
-        } else {
-            "Write this file? Type yes to continue: "
+        let question = match (other, &edited.replaced) {
+            (Some(other), _) => format!(
+                "This disconnects the store {}; --name adds an entry beside it. Type yes to replace it: ",
+                display::path(&other)
+            ),
+            (None, Some(_)) => {
+                format!("Replace the entry `{entry}` in this file? Type yes to continue: ")
+            }
+            (None, None) => "Write this file? Type yes to continue: ".to_owned(),
         };
-        confirm::ask(self.yes, question, "yes")
+        confirm::ask(self.yes, &question, "yes")
     }
 }
 

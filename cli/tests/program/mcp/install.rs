@@ -135,6 +135,31 @@ fn a_file_that_cannot_be_changed_safely_stays_as_it_is() {
 }
 
 #[test]
+fn a_second_store_gets_an_entry_of_its_own() {
+    let place = Place::vacant();
+    let with = |store: &str, more: &[&str]| {
+        let args = ["mcp", "--store", store, "--install", "generic", "--config-file", "c.json"];
+        let mut command = place.bare_command(args.into_iter().chain(more.iter().copied()));
+        fs::create_dir_all(place.beside(store)).unwrap();
+        run(&mut command, b"")
+    };
+    with("one", &["--yes"]).expect(0);
+    let old = fs::read_to_string(place.beside("c.json")).unwrap();
+    with("two", &["--yes"]).expect_failure(1, "connects another store as `inmost`: /");
+    assert!(with("two", &[]).out.contains("+"), "a person is asked");
+    assert_eq!(fs::read_to_string(place.beside("c.json")).unwrap(), old);
+    with("two", &["--yes", "--name", "work", "--tool-name", "work_memory"]).expect(0);
+    with("one", &["--yes", "--read-only"]).expect(0);
+    let new = fs::read_to_string(place.beside("c.json")).unwrap();
+    let new: Value = serde_json::from_str(&new).unwrap();
+    let args = |name: &str| new["mcpServers"][name]["args"].to_string();
+    assert!(args("inmost").contains("/one\",\"--read-only\"]"), "{new}");
+    assert!(args("work").contains("/two\",\"--tool-name\",\"work_memory\"]"), "{new}");
+    assert!(new["mcpServers"]["work"]["env"].get("TMPDIR").is_none(), "{new}");
+    with("two", &["--name", "a b"]).expect_failure(2, "letters, digits");
+}
+
+#[test]
 fn a_missing_store_is_a_warning() {
     let place = Place::vacant();
     let done = run(&mut install(&place, "cursor", &["--yes"]), b"");

@@ -94,7 +94,7 @@ fn a_store_that_is_locked_meanwhile_is_locked_for_the_model_until_it_is_unlocked
     assert_eq!(client.call(&view("/memories")), empty);
     let ended = client.end();
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert!(ended.err.contains("Run `inmost unlock`"), "{ended:?}");
+    assert!(ended.err.contains("Run `inmost unlock"), "{ended:?}");
     assert!(!ended.err.contains(PASSPHRASE) && ended.err.lines().count() <= 6, "{ended:?}");
 }
 

@@ -145,6 +145,7 @@ pub(crate) const SERVICES: &[Service] = &[
         let (id, secret) = (r.text(ALNUM, 14), r.text(ALNUM, 67));
         format!("{id}.atlas{}.{secret}", "v1")
     }),
+    ("Mem0", |r| join(&["m", "0-"], &r.text(ALNUM, 40))),
     ("Linear", |r| join(&["lin", "_api_"], &r.text(ALNUM, 40))),
     ("Notion", |r| {
         let (number, secret) = (r.text(DIGITS, 11), r.text(ALNUM, 35));

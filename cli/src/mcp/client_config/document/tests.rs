@@ -10,14 +10,14 @@ fn entry() -> Value {
 }
 
 fn edited(format: Format, text: &str) -> Edited {
-    with_server(format, text, &entry()).unwrap().unwrap()
+    with_server(format, text, "inmost", &entry()).unwrap().unwrap()
 }
 
 #[test]
 fn json_keeps_comments_order_and_layout() {
     let text = "// mine\n{\n    \"z\": 1, /* why */\n    \"mcpServers\": {\n        \"other\": {\"command\": \"x\"} // last\n    },\n    \"a\": [1,2]\n}\n";
-    let Edited { text: after, is_replaced } = edited(JSON, text);
-    assert!(!is_replaced);
+    let Edited { text: after, replaced } = edited(JSON, text);
+    assert!(replaced.is_none());
     for kept in [
         "// mine\n{\n    \"z\": 1, /* why */\n",
         "\"other\": {\"command\": \"x\"}",
@@ -28,7 +28,7 @@ fn json_keeps_comments_order_and_layout() {
     }
     let added = after.lines().filter(|line| !text.contains(line.trim())).count();
     assert!(added <= 14, "{after}");
-    assert_eq!(with_server(JSON, &after, &entry()), Ok(None), "the second time");
+    assert_eq!(with_server(JSON, &after, "inmost", &entry()), Ok(None), "the second time");
 }
 
 #[test]
@@ -56,13 +56,17 @@ fn missing_parts_of_json_are_created() {
 #[test]
 fn another_entry_of_the_name_is_replaced() {
     let after = edited(JSON, r#"{"mcpServers": {"inmost": {"command": "old"}, "b": {}}}"#);
-    assert!(after.is_replaced && !after.text.contains("old") && after.text.contains("\"b\": {}"));
+    assert!(
+        after.replaced.is_some() && !after.text.contains("old") && after.text.contains("\"b\": {}")
+    );
     let after = edited(
         TOML,
         "[mcp_servers.inmost]\ncommand = \"old\"\n\n[mcp_servers.b]\ncommand = \"b\"\n",
     );
     assert!(
-        after.is_replaced && !after.text.contains("old") && after.text.contains("[mcp_servers.b]")
+        after.replaced.is_some()
+            && !after.text.contains("old")
+            && after.text.contains("[mcp_servers.b]")
     );
 }
 
@@ -84,11 +88,11 @@ fn toml_keeps_comments_order_and_layout() {
         assert!(after.contains(line), "{line} in {after}");
     }
     assert!(after.contains("[mcp_servers.inmost]\n"), "{after}");
-    assert_eq!(with_server(TOML, &after, &entry()), Ok(None), "the second time");
+    assert_eq!(with_server(TOML, &after, "inmost", &entry()), Ok(None), "the second time");
     // An inline table stays one.
     let after = edited(TOML, "mcp_servers = { other = { command = \"x\" } }\n").text;
     assert!(after.starts_with("mcp_servers = { other = "), "{after}");
-    assert_eq!(with_server(TOML, &after, &entry()), Ok(None));
+    assert_eq!(with_server(TOML, &after, "inmost", &entry()), Ok(None));
 }
 
 #[test]
@@ -104,18 +108,18 @@ fn what_cannot_be_edited_is_refused() {
         (TOML, "mcp_servers = 1\n", "`mcp_servers` is not a set"),
         (TOML, "[a]\n[a]\n", "it cannot be parsed"),
     ] {
-        let refused = with_server(format, text, &entry()).unwrap_err().to_string();
+        let refused = with_server(format, text, "inmost", &entry()).unwrap_err().to_string();
         assert!(refused.starts_with(reason), "{text}: {refused}");
         assert!(!refused.contains("secret"), "{refused}");
     }
     let deep = "[".repeat(100_000);
-    with_server(JSON, &deep, &entry()).unwrap_err();
-    with_server(TOML, &format!("a = {deep}"), &entry()).unwrap_err();
+    with_server(JSON, &deep, "inmost", &entry()).unwrap_err();
+    with_server(TOML, &format!("a = {deep}"), "inmost", &entry()).unwrap_err();
 }
 
 #[test]
 fn a_new_toml_document_has_the_entry() {
-    let text = new_toml("mcp_servers", &entry());
+    let text = new_toml("mcp_servers", "inmost", &entry());
     assert!(text.starts_with("[mcp_servers.inmost]\n"), "{text}");
-    assert_eq!(with_server(TOML, &text, &entry()), Ok(None));
+    assert_eq!(with_server(TOML, &text, "inmost", &entry()), Ok(None));
 }

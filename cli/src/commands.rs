@@ -55,7 +55,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::args::OpenArgs;
 use crate::exit::Failure;
 use crate::output::print;
-use crate::{completion, keyd, usage};
+use crate::{completion, hints, keyd, usage};
 
 /// An encrypted memory store for AI agents.
 ///
@@ -132,11 +132,14 @@ pub(crate) fn parse() -> Result<Option<Command>, Failure> {
     if completion::answer(command_line)? {
         return Ok(None);
     }
-    let error =
-        match command_line().try_get_matches().and_then(|given| Args::from_arg_matches(&given)) {
-            Ok(args) => return Ok(Some(args.command)),
-            Err(error) => error,
-        };
+    let parsed = command_line().try_get_matches().and_then(|given| {
+        hints::remember(command_line(), &given);
+        Args::from_arg_matches(&given)
+    });
+    let error = match parsed {
+        Ok(args) => return Ok(Some(args.command)),
+        Err(error) => error,
+    };
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             error.print().map_err(|error| Failure::output(&error))?;
@@ -148,7 +151,13 @@ pub(crate) fn parse() -> Result<Option<Command>, Failure> {
             print(help.to_string().as_bytes())?;
             Ok(None)
         }
-        _ => Err(usage::failure(&error, &usage::meant(command_line(), env::args_os()))),
+        _ => {
+            // What can be parsed of it.
+            if let Ok(given) = command_line().ignore_errors(true).try_get_matches() {
+                hints::remember(command_line(), &given);
+            }
+            Err(usage::failure(&error, &usage::meant(command_line(), env::args_os())))
+        }
     }
 }
 

@@ -16,6 +16,7 @@ mod diceware;
 mod disk_usage;
 mod editor;
 mod engine;
+mod hints;
 mod host_files;
 mod interrupt;
 mod json_line;

@@ -4,6 +4,7 @@
 use std::io::{self, IsTerminal, Read, Write};
 
 use crate::exit::Failure;
+use crate::hints;
 
 /// Whether a person can be asked: all three streams are a terminal.
 pub(crate) fn is_attended() -> bool {
@@ -13,21 +14,23 @@ pub(crate) fn is_attended() -> bool {
 /// Prints an error: one line on what happened, and one line on what to do. A message may quote any name, so control
 /// characters in it are escaped: they would reach the terminal.
 pub(crate) fn print_error(message: &str, advice: &str) {
-    let message = inmost::printable(message);
+    let message = hints::runnable(message);
+    let (message, advice) = (inmost::printable(&message), hints::runnable(advice));
     // If standard error fails, the failure cannot be reported.
     let _ = write!(io::stderr().lock(), "inmost: {message}\n{advice}\n");
 }
 
 /// Prints a warning of one line, with control characters escaped.
 pub(crate) fn warn(message: &str) {
-    let message = inmost::printable(message);
+    let message = hints::runnable(message);
+    let message = inmost::printable(&message);
     // If standard error fails, the failure cannot be reported.
     let _ = writeln!(io::stderr().lock(), "inmost: warning: {message}");
 }
 
 /// Prints a line that may help a person.
 pub(crate) fn hint(message: &str) {
-    let _ = writeln!(io::stderr().lock(), "{message}");
+    let _ = writeln!(io::stderr().lock(), "{}", hints::runnable(message));
 }
 
 /// Prints errors, but not the same one twice in a row: repeated calls would fill a log with it.

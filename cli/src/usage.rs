@@ -7,6 +7,7 @@ use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use clap::{Arg, Command};
 
 use crate::exit::Failure;
+use crate::{display, hints};
 
 /// The failure for an error of clap in the use of a command.
 pub(crate) fn failure(error: &Error, command: &Command) -> Failure {
@@ -23,6 +24,15 @@ pub(crate) fn failure(error: &Error, command: &Command) -> Failure {
     let message = sentence(&message);
     let name = command.get_bin_name().unwrap_or("inmost");
     let help = format!("See `{name} --help`.");
+    let option = error.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();
+    if error.kind() == ErrorKind::UnknownArgument
+        && command.get_positionals().next().is_some()
+        && let Some(word) = hints::dashed(&option, env::args_os().skip(1))
+    {
+        let word = display::quoted(&word);
+        let advice = format!("If {word} is a path, put -- before it: `{name} -- {word}`. {help}");
+        return Failure::usage(message, advice);
+    }
     // clap sorts them, the best one last.
     let advice = match suggestions(error).as_slice() {
         [] => help,
@@ -97,7 +107,10 @@ fn suggestions(error: &Error) -> Vec<String> {
         ContextValue::Strings(several) => several.clone(),
         _ => Vec::new(),
     });
-    found.flatten().collect()
+    // clap also finds options that share most letters and mean something else. A slip rarely hits the first letter.
+    let first = |word: &str| word.trim_start_matches('-').chars().next();
+    let typed = error.get(ContextKind::InvalidArg).and_then(|typed| first(&typed.to_string()));
+    found.flatten().filter(|it| !it.starts_with('-') || first(it) == typed).collect()
 }
 
 /// The command that these arguments name: the program itself, or the deepest command whose name is among them.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::args::{ActorArgs, Keep, StoreArgs, parse_unused};
 use crate::display::{self, count, duration};
 use crate::exit::{Exit, Failure};
-use crate::output::print;
+use crate::output::{print, say};
 use crate::progress::Progress;
 use crate::store::opening::OpenOptions;
 use crate::times::parse_length;
@@ -134,7 +134,7 @@ impl Expire {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "{name:<11} {value}");
         }
-        print(text.as_bytes())
+        say(&text)
     }
 
     fn print(&self, report: &ExpiryReport, keeps_versions: bool) -> Result<(), Failure> {
@@ -173,7 +173,7 @@ impl Expire {
             (0, ..) => "No file was unused for so long.\n".to_owned(),
             (_, true, _) => format!("{files} would be deleted. Nothing was changed.\n"),
             (_, _, true) => {
-                format!("Deleted {files}. `inmost restore` brings each of them back.\n")
+                format!("Deleted {files}. `inmost restore PATH` brings each of them back.\n")
             }
             (_, _, false) => format!("Deleted {files}.\n"),
         }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::args::{Keep, StoreArgs};
 use crate::display::{count, duration, size};
 use crate::exit::Failure;
-use crate::output::print;
+use crate::output::{print, say};
 use crate::store::opening::OpenOptions;
 use crate::{confirm, json_line, sizes};
 use inmost_console::Wiped;
@@ -71,7 +71,7 @@ impl History {
             json_line::append(&Object::of(&status), &mut line)?;
             return print(line.as_slice());
         }
-        print(as_text(&status).as_bytes())
+        say(&as_text(&status))
     }
 
     fn settings(&self, now: &HistoryStatus) -> Result<HistorySettings, Failure> {

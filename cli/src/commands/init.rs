@@ -8,7 +8,7 @@ use crate::confirm;
 use crate::display::{self, duration};
 use crate::engine::EngineName;
 use crate::exit::Failure;
-use crate::output::print;
+use crate::output::say;
 use crate::passphrase;
 use crate::passphrase::By;
 use crate::store::opening::{Create, NewStore, OpenOptions};
@@ -92,9 +92,9 @@ impl Init {
                          `inmost slot add --recovery-key` adds a recovery key.\n"
                     .to_owned(),
             },
-            self.next_step(),
+            "Next: `inmost unlock` unlocks it for all commands.\n".to_owned(),
         ];
-        print(text.concat().as_bytes())
+        say(&text.concat())
     }
 
     /// What the keyfile is, and what its loss means.
@@ -107,34 +107,12 @@ impl Init {
         )
     }
 
-    /// The first command that somebody runs next, with the options that select this store.
-    fn next_step(&self) -> String {
-        let mut options = String::new();
-        for (name, value) in [
-            ("store", &self.open.place.folder),
-            ("anchor", &self.open.anchor),
-            ("keyfile", &self.open.credential.keyfile),
-        ] {
-            let is_variable = std::env::var_os(format!("INMOST_{}", name.to_uppercase()))
-                .is_some_and(|variable| value.as_ref().is_some_and(|value| *value == variable));
-            if let Some(value) = value.as_ref().filter(|_| !is_variable) {
-                let Some(value) =
-                    value.to_str().filter(|it| !it.chars().any(display::needs_escape))
-                else {
-                    return NEXT_WITHOUT_PATH.to_owned();
-                };
-                options = format!("{options} --{name} {}", display::quoted(value));
-            }
-        }
-        format!("Next: `inmost unlock{options}` unlocks it for all commands.\n")
-    }
-
     /// What stays of deleted and replaced text, for how long, and how to end it.
     fn kept(&self) -> String {
         match self.history.0 {
             None => "Deleted and replaced text cannot come back: the history is off.\n".to_owned(),
             Some(time) => format!(
-                "Deleted and replaced text stays in it, encrypted, for {}: `inmost log` and `inmost undo` go back.\n\
+                "Deleted and replaced text stays in it, encrypted, for {}: `inmost log` and `inmost restore PATH` go back.\n\
                  `inmost forget PATH` ends that for a path, `inmost history --keep off` for all.\n",
                 duration(time)
             ),
@@ -160,7 +138,3 @@ impl Init {
         confirm::yes_or_no(&mut passphrase::terminal()?, question)
     }
 }
-
-/// For a path that cannot be typed as it is shown.
-const NEXT_WITHOUT_PATH: &str =
-    "Next: `inmost unlock` with the same options unlocks it for all commands.\n";

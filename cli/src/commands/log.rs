@@ -14,6 +14,7 @@ use crate::args::{StoreArgs, parse_actor};
 use crate::completion;
 use crate::display::count;
 use crate::exit::{Exit, Failure};
+use crate::hints;
 use crate::json_line;
 use crate::memory_path;
 use crate::output::print;
@@ -108,7 +109,7 @@ impl Log {
             }
         }
         if !found_any && !self.json && unreadable == 0 {
-            text.append(self.nothing(&history.status()?).as_bytes());
+            text.append(hints::runnable(&self.nothing(&history.status()?)).as_bytes());
         }
         // Before a person reads: without a key daemon, no other program could use the store meanwhile.
         drop(store);

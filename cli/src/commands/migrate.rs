@@ -7,7 +7,7 @@ use crate::args::StoreArgs;
 use crate::engine::EngineName;
 use crate::exit::Failure;
 use crate::interrupt::DaemonWork;
-use crate::output::print;
+use crate::output::say;
 use crate::progress::Progress;
 use crate::store::opening::OpenOptions;
 use crate::store::{OpenStore, database, naming, place};
@@ -75,13 +75,10 @@ impl Migrate {
         }
         drop((daemon_work, progress));
         let (from, to) = (self.store.place()?.display().to_string(), to.display());
-        print(
-            format!(
-                "Copied the store to {to}, and read the copy back.\n\
-                 The old store is still at {from}. Use one of the two from now on: `inmost destroy` removes a store.\n"
-            )
-            .as_bytes(),
-        )
+        say(&format!(
+            "Copied the store to {to}, and read the copy back.\n\
+                 The old store is still at {from}. Use one of the two from now on; `inmost destroy` removes it.\n"
+        ))
     }
 }
 

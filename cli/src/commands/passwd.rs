@@ -8,7 +8,7 @@ use inmost_keyd::{Secret, SlotOptions};
 use crate::args::{KdfArgs, StoreArgs};
 use crate::exit::{Exit, Failure};
 use crate::keyfile;
-use crate::output::print;
+use crate::output::say;
 use crate::passphrase::NewPassphraseArgs;
 use crate::store::OpenStore;
 use crate::store::opening::OpenOptions;
@@ -52,7 +52,7 @@ impl Passwd {
             "Changed the passphrase in keyslot {number}.\n\
              The old passphrase still opens older copies of this store. If somebody else knows it, run `inmost rotate`.\n"
         );
-        print(text.as_bytes())
+        say(&text)
     }
 
     fn change(&self, store: &OpenStore) -> Result<u8, Failure> {

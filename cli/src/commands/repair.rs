@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
-use crate::output::print;
+use crate::output::{print, say};
 use crate::progress::Progress;
 use crate::store::naming;
 use crate::{confirm, display, json_line, recovered};
@@ -89,7 +89,7 @@ impl Repair {
         text: &str,
     ) -> Result<(), Failure> {
         if !self.json {
-            return print(text.as_bytes());
+            return say(text);
         }
         let mut line = Wiped::default();
         let RecoveryReport { lost_versions, lost_texts, .. } = *report;

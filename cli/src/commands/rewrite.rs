@@ -1,13 +1,13 @@
 //! The part that `compact`, `purge` and `migrate` share: they rewrite the whole store.
 
-use inmost::SessionStatus;
+use inmost::{SessionStatus, StoreError};
 use serde::Serialize;
 
 use crate::args::StoreArgs;
 use crate::display::size;
 use crate::exit::Failure;
 use crate::json_line;
-use crate::output::print;
+use crate::output::{print, say};
 use crate::progress::Progress;
 use crate::store::OpenStore;
 use crate::store::opening::OpenOptions;
@@ -32,7 +32,8 @@ pub(super) fn rewrite(
     let store = args.open(&OpenOptions { hint_compaction: false, ..OpenOptions::default() })?;
     let before = args.stored_bytes(&store)?;
     let mut progress = Progress::new("records written");
-    work(&store, &mut |records| progress.update(records))?;
+    let done = work(&store, &mut |records| progress.update(records));
+    done.map_err(|failure| without_room(failure, verb, before))?;
     drop(progress);
     let status = store.status()?;
     let after = args.stored_bytes(&store)?;
@@ -47,7 +48,25 @@ pub(super) fn rewrite(
     let (before, after) = (size(before), size(after));
     let mut text = format!("The store was {verb}: {before} on disk before, {after} now.\n");
     text.push_str(&remaining(&status));
-    print(text.as_bytes())
+    say(&text)
+}
+
+/// The failure of a rewrite on a full disk says how much room would do: the new files are written before the old ones go, and are
+/// no larger.
+fn without_room(failure: Failure, verb: &str, before: u64) -> Failure {
+    match failure {
+        Failure::Error { exit, message, .. } if message == StoreError::DiskFull.to_string() => {
+            Failure::new(
+                exit,
+                format!("The disk is full: the store was not {verb}, and has not changed."),
+                format!(
+                    "This needs up to {} of free space, for the new files beside the old ones. Free that much on this disk first.",
+                    size(before)
+                ),
+            )
+        }
+        failure => failure,
+    }
 }
 
 /// The line about records that no rewrite removes; empty without such records.

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::args::{KdfArgs, StoreArgs};
 use crate::exit::{Exit, Failure};
 use crate::keyfile;
-use crate::output::print;
+use crate::output::{print, say};
 use crate::passphrase::NewPassphraseArgs;
 use crate::store::OpenStore;
 use crate::store::opening::OpenOptions;
@@ -196,7 +196,7 @@ impl Remove {
              Its passphrase or key still opens older copies of this store, and with such a copy also later changes.\n\
              If somebody else may know it, run `inmost rotate`.\n"
         );
-        print(text.as_bytes())
+        say(&text)
     }
 }
 
@@ -223,7 +223,7 @@ pub(super) fn add_recovery_key(store: &OpenStore, label: Option<SlotLabel>) -> R
             format!(
                 "The recovery key could not be printed, and its keyslot {number} could not be removed."
             ),
-            "Remove the keyslot with `inmost slot remove`, then run `inmost slot add --recovery-key`.",
+            "Remove the keyslot with `inmost slot remove {number}`, then run `inmost slot add --recovery-key`.",
         ),
     })?;
     Ok(number)

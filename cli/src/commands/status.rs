@@ -13,9 +13,9 @@ use super::{expire, history};
 use crate::args::StoreArgs;
 use crate::display::{self, count, duration, size};
 use crate::exit::{Exit, Failure};
-use crate::json_line;
-use crate::output::print;
+use crate::output::{print, say};
 use crate::store::opening::{Held, OpenOptions};
+use crate::{hints, json_line};
 #[cfg(feature = "postgres")]
 use crate::{store::database, streams};
 use inmost_console::Wiped;
@@ -66,7 +66,7 @@ impl Status {
             json_line::append(&Object::of(&place, &facts), &mut line)?;
             return print(line.as_slice());
         }
-        print(as_text(&place, &facts).as_bytes())
+        say(&as_text(&place, &facts))
     }
 
     /// The kinds of credential that open the store, if it is locked and none was given.
@@ -90,7 +90,7 @@ impl Status {
         } else {
             let lines = [
                 ("store", Some(display::path(&place))),
-                ("state", Some("locked; `inmost unlock` unlocks it".to_owned())),
+                ("state", Some(hints::runnable("locked; `inmost unlock` unlocks it").into_owned())),
                 ("on disk", disk_bytes.map(size)),
                 ("opens with", Some(opens_with.join(", or "))),
             ];

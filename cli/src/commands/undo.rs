@@ -87,7 +87,7 @@ impl Undo {
             return Err(Failure::new(
                 Exit::Other,
                 "There is nothing to undo: everything is already as it was before these changes.",
-                "List the changes with `inmost log`. `inmost restore` brings back a version of a deleted file.",
+                "List the changes with `inmost log`. `inmost restore PATH` brings back a version of a deleted file.",
             ));
         }
         if let Some(path) = &self.path {
@@ -109,7 +109,7 @@ impl Undo {
             return Err(Failure::new(
                 Exit::Other,
                 "There is nothing to undo: every file listed is left as it is.",
-                "Compare versions with `inmost diff`, and bring one back with `inmost restore`.",
+                "Compare versions with `inmost diff PATH`, and bring one back with `inmost restore PATH`.",
             ));
         }
         if self.dry_run {
@@ -182,7 +182,7 @@ impl Undo {
         Err(Failure::new(
             Exit::Other,
             format!("{files} of the plan could not be undone, and were left unchanged."),
-            "Look at their versions with `inmost log`, and bring one back with `inmost restore`.",
+            "Look at their versions with `inmost log`, and bring one back with `inmost restore PATH`.",
         ))
     }
 

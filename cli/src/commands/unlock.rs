@@ -9,7 +9,7 @@ use crate::args::StoreArgs;
 use crate::display::duration;
 use crate::exit::{Exit, Failure};
 use crate::keyd;
-use crate::output::print;
+use crate::output::say;
 use crate::passphrase::Input;
 use crate::store::naming;
 use crate::store::opening::Held;
@@ -61,7 +61,7 @@ impl Unlock {
             let secret = self.store.secret(Input::Free)?;
             let ready = |freshness| {
                 self.store.open.warn_of_anchor(freshness);
-                print(unlocked(limits).as_bytes())
+                say(&unlocked(limits))
             };
             return inmost_keyd::serve(&place, &options, secret, ready);
         }
@@ -85,7 +85,7 @@ impl Unlock {
                 }
                 started => {
                     self.store.open.warn_of_anchor(started?);
-                    return print(unlocked(limits).as_bytes());
+                    return say(&unlocked(limits));
                 }
             }
         }
@@ -117,7 +117,7 @@ fn already_unlocked(client: &Client) -> Result<(), Failure> {
         duration(daemon.limits.idle),
         duration(daemon.total_left)
     );
-    print(text.as_bytes())
+    say(&text)
 }
 
 /// At most 31 days: a longer time is a typing error.

@@ -22,7 +22,7 @@ fn kind(words: &[String]) -> Option<String> {
     Some(match args.first() {
         Some(first) if first == crate::keyd::COMMAND => "the key daemon".to_owned(),
         _ if is("mcp") => "an MCP server".to_owned(),
-        Some(first) if !first.starts_with('-') => format!("the command `inmost {first}`"),
+        Some(first) if !first.starts_with('-') => format!("the command inmost {first}"),
         _ => "a command of inmost".to_owned(),
     })
 }
@@ -50,7 +50,7 @@ mod tests {
         for (line, name) in [
             ("/usr/bin/inmost keyd", Some("the key daemon")),
             ("inmost --store x mcp", Some("an MCP server")),
-            ("inmost write a.md", Some("the command `inmost write`")),
+            ("inmost write a.md", Some("the command inmost write")),
             ("inmost --store x write a.md", Some("a command of inmost")),
             ("/usr/bin/python3 agent.py", Some("the program python3")),
             ("", None),

@@ -1,9 +1,10 @@
 //! Failures of opening a store. They name its folder.
 
+use std::fs;
 use std::io;
 use std::path::Path;
 
-use inmost::StoreError;
+use inmost::{StoreError, Vault};
 
 use super::holder;
 use crate::exit::{Exit, Failure};
@@ -13,6 +14,13 @@ pub(crate) fn at(place: &Path, error: StoreError) -> Failure {
     let shown = place.display();
     let is_url = place.to_str().is_some_and(inmost::VaultOptions::is_url);
     let named = match &error {
+        StoreError::NotAStore if is_in_the_way(place) => {
+            return Failure::new(
+                Exit::NotAStore,
+                format!("There is no store at {shown}, but something else."),
+                "Check the path. A new store needs a path where nothing is, or an empty folder.",
+            );
+        }
         StoreError::NotAStore => format!("There is no store at {shown}."),
         StoreError::AlreadyExists if is_url => format!("There is a store at {shown} already."),
         StoreError::AlreadyExists => {
@@ -33,6 +41,28 @@ pub(crate) fn at(place: &Path, error: StoreError) -> Failure {
     match error.into() {
         Failure::Error { exit, advice, .. } => Failure::new(exit, named, advice),
         failure => failure,
+    }
+}
+
+/// Whether something is at a path that no new store can replace.
+fn is_in_the_way(place: &Path) -> bool {
+    match fs::read_dir(place) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(_) => place.exists(),
+    }
+}
+
+/// The failure of creating a store or a copy where something is already.
+pub(super) fn taken(place: &Path) -> Failure {
+    match Vault::open(place) {
+        Err(StoreError::NotAStore | StoreError::UntrustedFile(_) | StoreError::Io(_)) => {
+            at(place, StoreError::AlreadyExists)
+        }
+        _ => Failure::new(
+            Exit::Other,
+            format!("There is a store at {} already. It has not changed.", place.display()),
+            "Use it, as in `inmost ls`, or choose another folder.",
+        ),
     }
 }
 

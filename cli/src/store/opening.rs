@@ -308,10 +308,7 @@ impl OpenArgs {
         new.engine.check()?;
         if database::url(place).is_none() {
             place::check_vacant(place)?;
-            if self.place.folder.is_none() {
-                place::make_data_folder(place)?;
-            }
-            place::check_parent(place)?;
+            place::make_parents(place)?;
         }
         let vault = place::vault_options(place, self.anchor.as_deref())?;
         let vault = vault

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use etcetera::BaseStrategy;
-use inmost::{FileAnchor, StoreError, VaultOptions};
+use inmost::{FileAnchor, VaultOptions};
 
 use super::{OpenStore, database, naming};
 use crate::args::{OpenArgs, PlaceArgs, StoreArgs};
@@ -124,7 +124,7 @@ pub(crate) fn check_vacant(place: &Path) -> Result<(), Failure> {
             ));
         }
     };
-    if is_vacant { Ok(()) } else { Err(naming::at(place, StoreError::AlreadyExists)) }
+    if is_vacant { Ok(()) } else { Err(naming::taken(place)) }
 }
 
 /// Checks that the folder that is to contain `place` exists.
@@ -147,18 +147,23 @@ pub(crate) fn check_parent(place: &Path) -> Result<(), Failure> {
     ))
 }
 
-/// Creates the data folder, which may not exist on a new machine. What is created belongs to its owner alone.
-pub(super) fn make_data_folder(place: &Path) -> Result<(), Failure> {
-    let Some(parent) = place.parent() else { return Ok(()) };
+/// Creates the folders above a new store. What is created belongs to its owner alone.
+pub(super) fn make_parents(place: &Path) -> Result<(), Failure> {
+    let parent = parent(place);
     let mut folder = DirBuilder::new();
     folder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
     folder.create(parent).map_err(|error| {
+        if let Err(failure @ Failure::Error { .. }) = check_parent(place)
+            && parent.exists()
+        {
+            return failure;
+        }
         Failure::io(
-            &format!("The data folder {} cannot be created", parent.display()),
+            &format!("The folder {} cannot be created", parent.display()),
             &error,
-            "Give the folder of the store with --store or INMOST_STORE.",
+            "Choose another folder for the store, with --store or INMOST_STORE.",
         )
     })
 }

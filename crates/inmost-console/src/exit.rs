@@ -224,10 +224,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_codes_are_those_of_the_readme() {
+    fn the_codes_are_those_of_the_page() {
         for (exit, meaning) in MEANINGS {
             let row = format!("\n| {} | ", exit.code());
-            assert!(include_str!("../../../README.md").contains(&row), "{exit:?}: {meaning}");
+            assert!(include_str!("../../../docs/PROGRAM.md").contains(&row), "{exit:?}: {meaning}");
         }
         let codes = MEANINGS.map(|(exit, _)| exit.code());
         assert_eq!(codes, [0, 1, 2, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 130]);

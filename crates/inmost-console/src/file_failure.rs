@@ -77,7 +77,7 @@ impl From<FileError> for Failure {
             ),
             FileError::VersionGone(_) => (
                 Exit::Other,
-                "It was forgotten or dropped for lack of room, or this change deleted the file: see `inmost log`. `inmost restore` brings a deleted file back while its text is kept.",
+                "It was forgotten or dropped for lack of room, or this change deleted the file: see `inmost log`. `inmost restore PATH` brings a deleted file back while its text is kept.",
             ),
             FileError::Changed(_) => {
                 (Exit::Other, "Look at its newest changes with `inmost log`, and try again.")

@@ -54,7 +54,7 @@ pub fn failure(number: u64, error: FileError) -> Failure {
                 "Version {number} is a change of the folder {}, which has no text.",
                 display::path(path.as_str())
             ),
-            "`inmost restore` brings back a folder that was deleted, and `inmost undo` takes back a rename.",
+            "`inmost restore NUMBER` brings back a folder that was deleted, and `inmost undo PATH` takes back a rename.",
         ),
         error => error.into(),
     }

@@ -15,7 +15,9 @@ use crate::shell::VARIABLE;
 /// # Errors
 /// If `$PAGER` cannot be run, and those of standard output.
 pub(crate) fn page(texts: &[&[u8]]) -> Result<(), Failure> {
-    if !io::stdout().is_terminal() {
+    // A pager would ask whether it may use such a terminal.
+    let is_dumb = env::var_os("TERM").is_none_or(|name| name == "dumb");
+    if !io::stdout().is_terminal() || is_dumb {
         return texts.iter().try_for_each(|text| print(text));
     }
     let chosen = env::var_os("PAGER").filter(|pager| !pager.is_empty());

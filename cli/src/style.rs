@@ -26,6 +26,31 @@ pub(crate) enum Piece {
     Removed,
 }
 
+/// Whether a command paints its output.
+#[derive(Clone, Copy, clap::Args)]
+pub(crate) struct ColorArgs {
+    /// Paint the output: always, never, or at a terminal unless `NO_COLOR` is set
+    #[arg(long, value_name = "WHEN", default_value = "auto", num_args = 0..=1, require_equals = true,
+          default_missing_value = "always", visible_alias = "colour")]
+    color: When,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum When {
+    Auto,
+    Always,
+    Never,
+}
+
+impl ColorArgs {
+    pub(crate) fn style(self) -> Style {
+        match self.color {
+            When::Auto => Style::of_output(),
+            when => Style { is_on: when == When::Always },
+        }
+    }
+}
+
 impl Style {
     pub(crate) fn of_output() -> Self {
         let is_disabled = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -34,7 +59,6 @@ impl Style {
     }
 
     /// Whether there are colours.
-    #[cfg(all(unix, feature = "browse"))]
     pub(crate) fn is_on(self) -> bool {
         self.is_on
     }

@@ -104,6 +104,11 @@ impl Call {
         if let Some(json) = &self.json {
             return self.run_call(tool, json.as_encoded_bytes(), &mut output);
         }
+        if io::stdin().is_terminal() {
+            streams::hint(
+                "Type a call on one line, such as {\"command\": \"view\", \"path\": \"/memories\"}. Ctrl-D ends.",
+            );
+        }
         let input = streams::input().map_err(|error| Failure::input(&error))?;
         let mut lines = Lines::new(input, LINE_BYTES);
         while let Some(line) = lines.next().map_err(|error| Failure::input(&error))? {

@@ -4,11 +4,13 @@ use std::io::{self, IsTerminal};
 use std::str::FromStr;
 
 use inmost::{FileError, FileText, Files};
+use serde::Serialize;
 
 use crate::args::StoreArgs;
 use crate::completion;
 use crate::display;
 use crate::exit::{Exit, Failure};
+use crate::json_line;
 use crate::memory_path;
 use crate::output::print;
 use crate::store::opening::OpenOptions;
@@ -32,6 +34,10 @@ pub(crate) struct Cat {
     #[arg(short, long)]
     number: bool,
 
+    /// Print one JSON object per file: path, and text
+    #[arg(long, conflicts_with = "number")]
+    json: bool,
+
     /// Print only these lines; both ends are included, and either can be left out
     #[arg(long, value_name = "FROM..TO")]
     lines: Option<Lines>,
@@ -48,8 +54,12 @@ impl Cat {
         let texts = texts.collect::<Result<Vec<_>, _>>()?;
         // Before the reader of the output, such as a pager, takes its time.
         drop(store);
-        for text in texts {
+        for (path, text) in self.paths.iter().zip(texts) {
             let part = text.as_str();
+            if self.json {
+                json_line::print(&Object { path, text: part })?;
+                continue;
+            }
             let escaped = io::stdout().is_terminal().then(|| display::text(part));
             let part = escaped.as_ref().map_or(part.as_bytes(), |escaped| escaped.as_slice());
             if self.number {
@@ -68,6 +78,13 @@ impl Cat {
             Some(lines) => lines.read(files, path),
         }
     }
+}
+
+/// A file as JSON.
+#[derive(Serialize)]
+struct Object<'a> {
+    path: &'a str,
+    text: &'a str,
 }
 
 /// The lines with their numbers, in the columns that the memory tool uses.

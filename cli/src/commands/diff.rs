@@ -12,7 +12,7 @@ use crate::json_line;
 use crate::output::print;
 use crate::pager;
 use crate::store::opening::OpenOptions;
-use crate::style::{Style, painted_diff};
+use crate::style::{ColorArgs, painted_diff};
 use crate::times::parse_moment;
 use crate::version_diff::{Side, unified};
 use crate::version_name::{self, VersionName};
@@ -41,6 +41,9 @@ pub(crate) struct Diff {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    color: ColorArgs,
 
     /// Compare the file as it was at this time with its newest version: 2h or 3d ago, a day such as 2026-11-21, or a time such
     /// as 2026-11-21T18:30:00Z
@@ -79,10 +82,11 @@ impl Diff {
         if diff.as_slice().is_empty() {
             return print(b"The texts are the same.\n");
         }
-        if !io::stdout().is_terminal() {
+        let style = self.color.style();
+        if !style.is_on() && !io::stdout().is_terminal() {
             return print(diff.as_slice());
         }
-        pager::page(&[painted_diff(diff.as_slice(), Style::of_output()).as_slice()])
+        pager::page(&[painted_diff(diff.as_slice(), style).as_slice()])
     }
 }
 

@@ -1,13 +1,16 @@
 //! `inmost forget`
 
+use serde::Serialize;
+
 use crate::args::{ActorArgs, StoreArgs};
 use crate::completion;
 use crate::confirm;
 use crate::display::{self, count};
 use crate::exit::Failure;
 use crate::interrupt::DaemonWork;
+use crate::json_line;
 use crate::memory_path;
-use crate::output::print;
+use crate::output::say;
 use crate::progress::Progress;
 use crate::store::opening::OpenOptions;
 use crate::version::{CIPHERTEXT_STAYS, nothing_found};
@@ -43,6 +46,10 @@ pub(crate) struct Forget {
     /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
+
+    /// Print one JSON object: path, and versions, the number of those that were removed
+    #[arg(long)]
+    json: bool,
 
     /// The file or folder; it need not exist any more
     #[arg(value_parser = memory_path::parse, add = completion::memory_path())]
@@ -88,7 +95,17 @@ impl Forget {
             return Err(nothing_found(&history.status()?, message));
         }
         drop(store);
+        if self.json {
+            return json_line::print(&Object { path: &self.path, versions: removed });
+        }
         let versions = count(removed, "version", "versions");
-        print(format!("Forgot {versions}. {CIPHERTEXT_STAYS}").as_bytes())
+        say(&format!("Forgot {versions}. {CIPHERTEXT_STAYS}"))
     }
+}
+
+/// What was forgotten, as JSON.
+#[derive(Serialize)]
+struct Object<'a> {
+    path: &'a str,
+    versions: u64,
 }

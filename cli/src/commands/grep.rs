@@ -4,7 +4,10 @@ mod output;
 mod place;
 
 use clap::ArgAction;
-use inmost::SearchQuery;
+use inmost::{FileText, Files, SearchMatch, SearchQuery};
+
+use std::collections::BTreeSet;
+use std::io::{self, IsTerminal};
 
 use self::output::Output;
 use self::place::{Globs, Place};
@@ -13,6 +16,7 @@ use crate::completion;
 use crate::exit::Failure;
 use crate::memory_path::{self, ROOT};
 use crate::store::opening::{OpenOptions, Readings};
+use crate::style::ColorArgs;
 
 /// Search the files of the memory for lines that match a pattern
 ///
@@ -37,6 +41,10 @@ pub(crate) struct Grep {
     #[arg(short, long)]
     ignore_case: bool,
 
+    /// Ignore the difference of upper and lower case unless a pattern has an upper-case letter
+    #[arg(short = 'S', long, conflicts_with = "ignore_case")]
+    smart_case: bool,
+
     /// Match whole words only
     #[arg(short, long)]
     word_regexp: bool,
@@ -44,6 +52,18 @@ pub(crate) struct Grep {
     /// Print the numbers of the lines, as is done without this option too
     #[arg(short = 'n', long)]
     line_number: bool,
+
+    /// Find the lines that do not match
+    #[arg(short = 'v', long, conflicts_with_all = ["context", "before_context", "after_context", "only_matching"])]
+    invert_match: bool,
+
+    /// Print each match alone, instead of its line
+    #[arg(short, long, conflicts_with_all = ["files_with_matches", "count", "context", "before_context", "after_context"])]
+    only_matching: bool,
+
+    /// Print nothing, and end at the first match; the exit code is the result
+    #[arg(short, long)]
+    quiet: bool,
 
     /// Print only the paths of the files
     #[arg(short = 'l', long)]
@@ -77,30 +97,54 @@ pub(crate) struct Grep {
     #[arg(long)]
     json: bool,
 
-    /// The pattern
-    pattern: String,
+    /// Cut a line after this many characters, around its first match; 0 cuts none [default: 0, and 2000 at a terminal]
+    #[arg(long, value_name = "N")]
+    max_columns: Option<usize>,
 
-    /// Files and folders to search; folders are searched recursively
-    #[arg(value_name = "PATH", default_value = ROOT, value_parser = memory_path::parse, add = completion::memory_path())]
+    #[command(flatten)]
+    color: ColorArgs,
+
+    /// A pattern, in place of PATTERN; can be given several times, for lines that match any
+    #[arg(short = 'e', long, value_name = "PATTERN", action = ArgAction::Append, allow_hyphen_values = true)]
+    regexp: Vec<String>,
+
+    /// The pattern; with -e, the first file or folder
+    #[arg(required_unless_present = "regexp")]
+    pattern: Option<String>,
+
+    /// Files and folders to search, by default all; folders are searched recursively
+    #[arg(value_name = "PATH", value_parser = memory_path::parse, add = completion::memory_path())]
     paths: Vec<String>,
 }
 
 impl Grep {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         // Before the prompt for a passphrase.
-        let query = self.query()?;
+        let (patterns, mut paths) = self.patterns();
+        if paths.is_empty() {
+            paths.push(ROOT.to_owned());
+        }
+        let query = self.query(&patterns)?;
         let globs = Globs::parse(&self.glob)?;
         let store = self
             .store
             .open(&OpenOptions { readings: Readings::DoNotCount, ..OpenOptions::default() })?;
-        let places = self.paths.iter().map(|path| Place::find(path, store.files()));
+        let places = paths.iter().map(|path| Place::find(path, store.files()));
         let places = places.collect::<Result<Vec<_>, _>>()?;
         let mut output = Output::new(self, store.files());
         for place in places {
+            let is_wanted = |path: &str| place.includes(path) && globs.include(path);
+            if self.invert_match {
+                invert(store.files(), &place.base, &query, is_wanted, &mut output)?;
+                continue;
+            }
             for found in store.files().search(&place.base, query.clone()) {
                 let found = found.map_err(|error| Failure::at(&place.base, error))?;
-                if place.includes(found.path.as_str()) && globs.include(found.path.as_str()) {
+                if is_wanted(found.path.as_str()) {
                     output.add(found)?;
+                }
+                if self.quiet && output.has_match {
+                    return Ok(());
                 }
             }
             output.finish_file()?;
@@ -108,24 +152,49 @@ impl Grep {
         if output.has_match { Ok(()) } else { Err(Failure::NoMatch) }
     }
 
-    fn query(&self) -> Result<SearchQuery, Failure> {
-        let given = if self.fixed_strings {
-            SearchQuery::text(&self.pattern)
-        } else {
-            SearchQuery::regex(&self.pattern)
+    /// The patterns and the paths: the first word is a path if the patterns come from -e.
+    fn patterns(&self) -> (Vec<String>, Vec<String>) {
+        if self.regexp.is_empty() {
+            return (self.pattern.iter().cloned().collect(), self.paths.clone());
+        }
+        let first = self.pattern.iter().filter_map(|path| memory_path::parse(path).ok());
+        (self.regexp.clone(), first.chain(self.paths.iter().cloned()).collect())
+    }
+
+    fn query(&self, patterns: &[String]) -> Result<SearchQuery, Failure> {
+        let given = |pattern: &String| {
+            if self.fixed_strings {
+                SearchQuery::text(pattern)
+            } else {
+                SearchQuery::regex(pattern)
+            }
         };
         // Before it becomes a part of another pattern, whose parentheses it could close.
-        given.check()?;
-        let query = if self.word_regexp {
-            let literal = self.pattern.escape_unicode().to_string();
-            let pattern = if self.fixed_strings { &literal } else { &self.pattern };
-            // As ripgrep does: the pattern may begin or end with something that is no part of a word.
-            SearchQuery::regex(format!("\\b{{start-half}}(?:{pattern})\\b{{end-half}}"))
-        } else {
-            given
+        patterns.iter().try_for_each(|pattern| given(pattern).check())?;
+        let query = match patterns {
+            [only] if !self.word_regexp => given(only),
+            _ => {
+                let regex = |pattern: &String| {
+                    if self.fixed_strings {
+                        pattern.escape_unicode().to_string()
+                    } else {
+                        format!("(?:{pattern})")
+                    }
+                };
+                let any = patterns.iter().map(regex).collect::<Vec<_>>().join("|");
+                // As ripgrep does: the pattern may begin or end with something that is no part of a word.
+                SearchQuery::regex(if self.word_regexp {
+                    format!("\\b{{start-half}}(?:{any})\\b{{end-half}}")
+                } else {
+                    any
+                })
+            }
         };
-        let matches = if self.files_with_matches { 1 } else { u64::MAX };
-        let query = query.ignore_case(self.ignore_case).max_matches_per_file(matches);
+        let has_upper_case = || patterns.iter().any(|it| it.chars().any(char::is_uppercase));
+        let ignores_case = self.ignore_case || self.smart_case && !has_upper_case();
+        let is_first_enough = (self.files_with_matches || self.quiet) && !self.invert_match;
+        let matches = if is_first_enough { 1 } else { u64::MAX };
+        let query = query.ignore_case(ignores_case).max_matches_per_file(matches);
         query.check()?;
         Ok(query)
     }
@@ -136,8 +205,49 @@ impl Grep {
         (self.before_context.unwrap_or(both), self.after_context.unwrap_or(both))
     }
 
+    /// Characters of a line that are printed.
+    fn columns(&self) -> usize {
+        let at_terminal = if io::stdout().is_terminal() { TERMINAL_COLUMNS } else { 0 };
+        match self.max_columns.unwrap_or(at_terminal) {
+            0 => usize::MAX,
+            most => most,
+        }
+    }
+
     /// Whether only files are printed, and no lines.
     fn prints_files(&self) -> bool {
         self.files_with_matches || self.count
     }
 }
+
+/// Adds the lines that do not match. The search names those that do.
+fn invert(
+    files: Files<'_>,
+    base: &str,
+    query: &SearchQuery,
+    is_wanted: impl Fn(&str) -> bool,
+    output: &mut Output<'_>,
+) -> Result<(), Failure> {
+    for entry in files.walk(base) {
+        let entry = entry.map_err(|error| Failure::at(base, error))?;
+        let path = entry.path.as_str();
+        if entry.metadata.is_folder() || !is_wanted(path) {
+            continue;
+        }
+        let found = files.search(path, query.clone()).map(|found| found.map(|found| found.line));
+        let matching = found.collect::<Result<BTreeSet<u64>, _>>();
+        let matching = matching.map_err(|error| Failure::at(path, error))?;
+        let text = files.read(path).map_err(|error| Failure::at(path, error))?;
+        for (number, line) in (1..).zip(text.as_str().lines()) {
+            if !matching.contains(&number) {
+                let (path, line) = (entry.path.clone(), FileText::from(line.to_owned()));
+                output.add(SearchMatch::new(path, number, line, Vec::new()))?;
+            }
+        }
+        output.finish_file()?;
+    }
+    Ok(())
+}
+
+/// Longer lines would hide everything before them.
+const TERMINAL_COLUMNS: usize = 2_000;

@@ -12,15 +12,17 @@ use crate::completion;
 use crate::exit::Failure;
 use crate::json_line::milliseconds;
 use crate::memory_path::{self, ROOT};
-use crate::output::print;
+use crate::pager;
+use crate::store::OpenStore;
 use crate::store::opening::OpenOptions;
-use crate::style::{Piece, Style};
+use crate::style::{ColorArgs, Piece};
 use crate::{display, json_line, times};
 use inmost_console::Wiped;
 
-/// List a folder of the memory, and everything below it, as a tree
+/// List folders and files of the memory
 ///
 /// Each entry, including hidden ones, is one line: the size of its text, its age since the last change, and its name.
+/// -R or --depth lists what is in the folders too, as a tree. At a terminal a long list goes through $PAGER, else `less`.
 /// The names of folders end in a slash; their size and age cover everything below them, listed or not. With --long there
 /// are the number of lines and the time of the last change in place of the age.
 ///
@@ -29,14 +31,19 @@ use inmost_console::Wiped;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost ls --store notes.inmost\n  \
-    inmost ls --store notes.inmost --long --sort time --depth 1 projects")]
+    inmost ls --store notes.inmost --long --sort time people projects\n  \
+    inmost ls --store notes.inmost -R projects")]
 pub(crate) struct Ls {
     #[command(flatten)]
     store: StoreArgs,
 
-    /// List only this many levels; 1 lists the folder itself
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    depth: Option<u16>,
+    /// List this many levels; 1 lists the folder itself
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    depth: u16,
+
+    /// List all levels
+    #[arg(short = 'R', long, conflicts_with = "depth")]
+    recursive: bool,
 
     /// Print lines and the time of the last change
     #[arg(short, long)]
@@ -50,9 +57,12 @@ pub(crate) struct Ls {
     #[arg(long)]
     json: bool,
 
-    /// The folder, or a file
-    #[arg(default_value = ROOT, value_parser = memory_path::parse, add = completion::memory_path())]
-    path: String,
+    #[command(flatten)]
+    color: ColorArgs,
+
+    /// Folders and files
+    #[arg(value_name = "PATH", default_value = ROOT, value_parser = memory_path::parse, add = completion::memory_path())]
+    paths: Vec<String>,
 }
 
 /// What the entries of a folder are sorted by.
@@ -74,29 +84,40 @@ struct Item {
 impl Ls {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let store = self.store.open(&OpenOptions::default())?;
-        // All levels, because a folder changed when anything below it did.
-        let entries = store.files().walk(&self.path).collect::<Result<Vec<_>, _>>();
-        let entries = entries.map_err(|error| Failure::at(&self.path, error))?;
+        let lists = self.paths.iter().map(|path| self.items(&store, path));
+        let lists = lists.collect::<Result<Vec<_>, _>>()?;
         drop(store);
+        let mut text = Wiped::default();
+        for (path, items) in self.paths.iter().zip(&lists) {
+            if self.json {
+                items.iter().try_for_each(|item| json_line::append(&Line::of(item), &mut text))?;
+                continue;
+            }
+            let is_file = items.first().is_some_and(|item| item.entry.path.as_str() == path);
+            if lists.len() > 1 && !is_file {
+                let gap = if text.as_slice().is_empty() { "" } else { "\n" };
+                text.append(format!("{gap}{}:\n", display::path(path)).as_bytes());
+            }
+            self.draw(items, &mut text);
+        }
+        pager::page(&[text.as_slice()])
+    }
+
+    fn items(&self, store: &OpenStore, path: &str) -> Result<Vec<Item>, Failure> {
+        // All levels, because a folder changed when anything below it did.
+        let entries = store.files().walk(path).collect::<Result<Vec<_>, _>>();
+        let entries = entries.map_err(|error| Failure::at(path, error))?;
         let changes = last_changes(&entries);
         let items = entries.into_iter().zip(changes);
         let mut items: Vec<Item> = items.map(|(entry, changed)| Item { entry, changed }).collect();
         sort(&mut items, self.sort);
-        let deepest = self.depth.map_or(usize::MAX, |depth| usize::from(depth) - 1);
+        let deepest = if self.recursive { usize::MAX } else { usize::from(self.depth) - 1 };
         items.retain(|item| item.entry.depth <= deepest);
-        let mut text = Wiped::default();
-        if self.json {
-            for item in &items {
-                json_line::append(&Line::of(item), &mut text)?;
-            }
-        } else {
-            self.draw(&items, &mut text);
-        }
-        print(text.as_slice())
+        Ok(items)
     }
 
     fn draw(&self, items: &[Item], text: &mut Wiped) {
-        let (now, style) = (SystemTime::now(), Style::of_output());
+        let (now, style) = (SystemTime::now(), self.color.style());
         for (item, guides) in items.iter().zip(guides(items)) {
             let metadata = &item.entry.metadata;
             let size = display::size(metadata.bytes);

@@ -1,11 +1,13 @@
 //! `inmost mv`
 
 use inmost::FileError;
+use serde::Serialize;
 
 use crate::args::{ActorArgs, StoreArgs};
 use crate::completion;
 use crate::display;
 use crate::exit::{Exit, Failure};
+use crate::json_line;
 use crate::memory_path::{self, last_name};
 use crate::store::OpenStore;
 use crate::store::opening::OpenOptions;
@@ -25,6 +27,10 @@ pub(crate) struct Mv {
 
     #[command(flatten)]
     actor: ActorArgs,
+
+    /// Print one JSON object for each move: `old_path` and `new_path`
+    #[arg(long)]
+    json: bool,
 
     /// The files and folders
     #[arg(required = true, value_parser = memory_path::parse, add = completion::memory_path())]
@@ -47,6 +53,9 @@ impl Mv {
         }
         for (done, (old, new)) in moves.iter().enumerate() {
             rename(&store, old, new).map_err(|failure| after(done, failure))?;
+            if self.json {
+                json_line::print(&Object { old_path: old, new_path: new })?;
+            }
         }
         Ok(())
     }
@@ -86,6 +95,13 @@ impl Mv {
             "Nothing was moved. To make a folder of this name, end the path with a slash.",
         ))
     }
+}
+
+/// A move as JSON.
+#[derive(Serialize)]
+struct Object<'a> {
+    old_path: &'a str,
+    new_path: &'a str,
 }
 
 /// Checks every move before the first one, so that a list is not moved in part. Another program can still change the memory

@@ -66,30 +66,26 @@ impl Restore {
         let then = version.as_ref().and_then(|version| version.path.as_ref());
         let to = self.to.as_deref().or(self.version.path());
         let path = to.or(then.map(FileText::as_str));
-        let number = history.restore(restored, to).map_err(|error| {
-            match (error, path) {
-                (FileError::AlreadyExists, Some(path)) => {
-                    match Failure::at(path, FileError::AlreadyExists) {
-                        Failure::Error { exit, message, .. } => {
-                            Failure::new(exit, message, "Choose another path with --to.")
-                        }
-                        failure => failure,
+        let number = history.restore(restored, to).map_err(|error| match (error, path) {
+            (FileError::AlreadyExists, Some(path)) => {
+                match Failure::at(path, FileError::AlreadyExists) {
+                    Failure::Error { exit, message, .. } => {
+                        Failure::new(exit, message, "Choose another path with --to.")
                     }
+                    failure => failure,
                 }
-                (FileError::VersionGone(number), _) => gone(number, version.as_ref()),
-                (error @ FileError::IsAFolder(_), _) => failure(restored, error),
-                (error, Some(path)) => Failure::at(path, error),
-                (error, None) => error.into(),
             }
+            (FileError::VersionGone(number), _) => gone(number, version.as_ref()),
+            (error @ FileError::IsAFolder(_), _) => failure(restored, error),
+            (error, Some(path)) => Failure::at(path, error),
+            (error, None) => error.into(),
         })?;
         drop(store);
         if self.json {
             return json_line::print(&Object { restored, version: number, path });
         }
         let place = path.map(|path| format!(" to {}", display::path(path))).unwrap_or_default();
-        print(
-            format!("Restored version {restored}{place}, as version {number}.\n").as_bytes(),
-        )
+        print(format!("Restored version {restored}{place}, as version {number}.\n").as_bytes())
     }
 }
 

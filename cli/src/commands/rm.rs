@@ -1,12 +1,14 @@
 //! `inmost rm`
 
 use inmost::FileError;
+use serde::Serialize;
 
 use crate::args::{ActorArgs, StoreArgs};
 use crate::completion;
 use crate::exit::Failure;
+use crate::json_line;
 use crate::memory_path;
-use crate::output::print;
+use crate::output::say;
 use crate::store::OpenStore;
 use crate::store::opening::OpenOptions;
 use crate::version::{self, Deletion};
@@ -32,6 +34,10 @@ pub(crate) struct Rm {
     /// Delete folders with everything below them, without asking
     #[arg(short = 'r', long, visible_alias = "recursive", overrides_with = "yes")]
     yes: bool,
+
+    /// Print one JSON object for each path: path, and version, the number of the deletion in the history, or null
+    #[arg(long)]
+    json: bool,
 
     /// The files and folders
     #[arg(required = true, value_name = "PATH", value_parser = memory_path::parse, add = completion::memory_path())]
@@ -63,7 +69,16 @@ impl Rm {
                 removed => removed.map_err(|error| Failure::at(path, error))?,
             }
             // The deletion is done: a history that cannot be read must not make it look as if it had failed.
-            print(note(&store, path).unwrap_or_default().as_bytes())?;
+            let deletion = version::deletion(store.history(), path);
+            if self.json {
+                let version = match deletion {
+                    Some(Deletion::Kept(number, _)) => Some(number),
+                    _ => None,
+                };
+                json_line::print(&Object { path, version })?;
+            } else {
+                say(&deletion.map_or_else(String::new, |it| note(it, path)))?;
+            }
         }
         Ok(())
     }
@@ -85,15 +100,22 @@ fn question(store: &OpenStore, folders: &[&str]) -> Result<String, Failure> {
     Ok(lines + "Type yes to delete everything in it: ")
 }
 
-/// Says until when the text can come back; `None` if the store does not keep it.
-fn note(store: &OpenStore, path: &str) -> Option<String> {
-    match version::deletion(store.history(), path)? {
-        Deletion::Kept(number, until) => Some(format!(
+/// A deletion as JSON.
+#[derive(Serialize)]
+struct Object<'a> {
+    path: &'a str,
+    version: Option<u64>,
+}
+
+/// Says until when the text can come back.
+fn note(deletion: Deletion, path: &str) -> String {
+    match deletion {
+        Deletion::Kept(number, until) => format!(
             "`inmost restore {number}` brings it back until {until}. `inmost forget {}` ends that.\n",
             display::quoted(&display::path(path))
-        )),
-        Deletion::TooLarge { bytes, room } => Some(format!(
-            "The next change drops its text, which has {bytes} bytes: `inmost history --max-bytes` is {room}.\n"
-        )),
+        ),
+        Deletion::TooLarge { bytes, room } => format!(
+            "The next change drops its text, which has {bytes} bytes: `inmost history` keeps {room} in all.\n"
+        ),
     }
 }

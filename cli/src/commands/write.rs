@@ -1,9 +1,14 @@
 //! `inmost write`
 
+use std::io::{self, IsTerminal};
+
+use serde::Serialize;
+
 use crate::args::{ActorArgs, StoreArgs};
 use crate::completion;
 use crate::exit::{Exit, Failure};
 use crate::host_files::{MAX_FILE_BYTES, why_no_text};
+use crate::json_line;
 use crate::memory_path;
 use crate::passphrase::Input;
 use crate::store::opening::OpenOptions;
@@ -23,6 +28,10 @@ pub(crate) struct Write {
 
     #[command(flatten)]
     actor: ActorArgs,
+
+    /// Print one JSON object: path and bytes
+    #[arg(long)]
+    json: bool,
 
     /// The file
     #[arg(value_parser = memory_path::of_file, add = completion::memory_path())]
@@ -45,6 +54,11 @@ impl Write {
         };
         // Opened first, so that an error is reported before standard input is read.
         let store = self.store.open(&options)?;
+        if io::stdin().is_terminal() {
+            streams::hint(
+                "Type the text. Ctrl-D on a line of its own ends it; Ctrl-C writes nothing.",
+            );
+        }
         let read = streams::input().and_then(|input| Wiped::read(input, MAX_FILE_BYTES));
         let text = read.map_err(|error| Failure::input(&error))?.ok_or_else(|| {
             Failure::new(
@@ -58,6 +72,18 @@ impl Write {
             let message = format!("Standard input was refused: {}.", why_no_text(bytes));
             Failure::new(Exit::Other, message, "Nothing was written.")
         })?;
-        store.files().write(&self.path, text).map_err(|error| Failure::writing(&self.path, error))
+        let written = store.files().write(&self.path, text);
+        written.map_err(|error| Failure::writing(&self.path, error))?;
+        if !self.json {
+            return Ok(());
+        }
+        json_line::print(&Object { path: &self.path, bytes: bytes.len() })
     }
+}
+
+/// The file as JSON.
+#[derive(Serialize)]
+struct Object<'a> {
+    path: &'a str,
+    bytes: usize,
 }

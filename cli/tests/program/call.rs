@@ -96,7 +96,7 @@ fn a_store_in_use_is_not_opened_twice() {
     let mut talk = Talk::with(&place);
     talk.ask(VIEW);
     let pid = talk.child.id();
-    place.run(["ls"], "").expect_failure(13, &format!("in use by process {pid}"));
+    place.run(["ls", "--wait", "0"], "").expect_failure(13, &format!(", process {pid}"));
     talk.end().expect(0);
     place.run(["ls"], "").expect(0);
 }
@@ -205,7 +205,7 @@ fn a_store_failure_is_reported_to_the_model_and_sets_the_exit_code() {
     let inner = place.command(["call"]);
     let mut command = std::process::Command::new("sh");
     command.args(["-c", script, "sh"]).arg(inner.get_program()).args(inner.get_args());
-    command.env("INMOST_PASSPHRASE", crate::inmost::PASSPHRASE);
+    command.env("INMOST_PASSPHRASE", crate::inmost::PASSPHRASE).env("INMOST_STORE", place.store());
     let long = "x".repeat(8 << 20);
     let block = json!({
         "type": "tool_use",

@@ -85,9 +85,7 @@ fn only_the_owner_can_access_a_new_store() {
 #[test]
 fn init_does_not_change_existing_files() {
     let place = Place::with_files(&[("/memories/a", "kept")]);
-    place
-        .run(["init"].iter().chain(&CHEAP), "")
-        .expect_failure(1, "already exists, and is not an empty folder");
+    place.run(["init"].iter().chain(&CHEAP), "").expect_failure(1, "There is a store at");
     assert_eq!(place.cat("/memories/a"), "kept");
 
     let place = Place::vacant();
@@ -232,4 +230,40 @@ fn the_store_is_the_one_given_or_the_variables_or_the_platforms() {
     assert!(place.beside("from-variable/header.a").exists());
     init(Some("given"), Some("not-this"));
     assert!(place.beside("given/header.a").exists() && !place.beside("not-this").exists());
+}
+
+#[test]
+fn what_changes_or_reports_has_json() {
+    let place = Place::with_store();
+    let json = |args: &[&str], input: &str| -> Vec<serde_json::Value> {
+        let out = place.run([args, &["--json"]].concat(), input).expect(0).out;
+        out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let is = |value: &serde_json::Value, expected: &str| assert_eq!(value.to_string(), expected);
+    is(&json(&["write", "a.md"], "x\n")[0], r#"{"bytes":2,"path":"/memories/a.md"}"#);
+    is(&json(&["cat", "a.md"], "")[0], r#"{"path":"/memories/a.md","text":"x\n"}"#);
+    let shown = &json(&["show", "a.md"], "")[0];
+    assert_eq!((&shown["path"], &shown["text"]), (&"/memories/a.md".into(), &"x\n".into()));
+    is(
+        &json(&["mv", "a.md", "b.md"], "")[0],
+        r#"{"new_path":"/memories/b.md","old_path":"/memories/a.md"}"#,
+    );
+    assert!(json(&["rm", "b.md"], "")[0]["version"].is_u64());
+    assert_eq!(json(&["restore", "b.md"], "")[0]["path"], "/memories/b.md");
+    assert!(json(&["forget", "--yes", "b.md"], "")[0]["versions"].as_u64() > Some(1));
+}
+
+/// A folder with a store is called that, and folders above a new one are made.
+#[test]
+fn a_new_store_needs_no_folder_and_replaces_no_store() {
+    let place = Place::with_store();
+    let init = ["init"].iter().chain(&CHEAP);
+    let ended = place.run(init.clone(), "").expect_failure(1, "There is a store at");
+    assert!(ended.err.contains("It has not changed"), "{ended:?}");
+    let mut deep = place.bare_command(init.copied().chain(["--store", "new/deep/store"]));
+    run(deep.env("INMOST_PASSPHRASE", PASSPHRASE), b"").expect(0);
+    assert_private(&place.beside("new"));
+    fs::create_dir_all(place.beside("junk/x")).unwrap();
+    let mut junk = place.bare_command(["init", "--store", "junk"]);
+    run(junk.env("INMOST_PASSPHRASE", PASSPHRASE), b"").expect_failure(1, "not an empty folder");
 }

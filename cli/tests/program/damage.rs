@@ -202,7 +202,7 @@ fn salvage_saves_the_rest_to_a_store_and_says_what_is_missing() {
     assert!(ended.out.contains("Saved 2 files with 12B"), "{ended:?}");
     // The damaged store was not changed.
     place.run(["check"], "").expect(12);
-    salvage(&place, &CHEAP).expect_failure(1, "already exists, and is not an empty folder");
+    salvage(&place, &CHEAP).expect_failure(1, "There is a store at");
     fs::remove_dir_all(place.store()).unwrap();
     place.put_saved_in_place();
     place.run(["check"], "").expect(0);

@@ -22,9 +22,7 @@ fn mend(header: &mut Vec<u8>) {
 #[test]
 fn usage_errors_are_2() {
     let place = Place::with_store();
-    for args in
-        [&["fly"][..], &["ls", "--fly"], &["cat"], &["mv", "/memories/a"], &["ls", "a", "b"]]
-    {
+    for args in [&["fly"][..], &["ls", "--fly"], &["cat"], &["mv", "/memories/a"]] {
         place.run(args, "").expect(2);
     }
 }
@@ -129,9 +127,7 @@ fn a_store_without_its_headers_or_records_is_12() {
         fs::remove_file(place.store().join(name)).unwrap();
     }
     place.run(["ls"], "").expect_failure(12, "header of the store is damaged or missing");
-    place
-        .run(["init"].iter().chain(&CHEAP), "")
-        .expect_failure(1, "already exists, and is not an empty folder");
+    place.run(["init"].iter().chain(&CHEAP), "").expect_failure(1, "There is a store at");
     place.run(["call", "--create"], "").expect_failure(12, "header of the store is damaged");
 
     let place = Place::with_store();
@@ -142,8 +138,8 @@ fn a_store_without_its_headers_or_records_is_12() {
 #[test]
 fn an_operating_system_error_is_14() {
     let place = Place::vacant();
-    let mut init = place.bare_command(["init", "--store", "not/there"].iter().chain(&CHEAP));
-    run(init.env("INMOST_PASSPHRASE", "x"), b"").expect_failure(14, "does not exist");
+    let mut init = place.bare_command(["init", "--store", "/dev/null/x/y"].iter().chain(&CHEAP));
+    run(init.env("INMOST_PASSPHRASE", "x"), b"").expect_failure(14, "cannot be created");
     place.run(["ls", "--passphrase-file", "none"], "").expect(10);
     let place = Place::with_store();
     place.run(["ls", "--passphrase-file", "none"], "").expect_failure(14, "passphrase file");

@@ -93,3 +93,26 @@ fn an_import_on_a_full_disk_names_it_and_keeps_what_was_saved() {
     run(&mut on_disk(&["cat", "39"]), b"").expect(19);
     run(&mut on_disk(&["check"]), b"").expect(0);
 }
+
+#[test]
+fn a_rewrite_says_how_much_room_it_needs() {
+    let Some(disk) = SmallDisk::mount(40) else { return };
+    let (place, store) = (Place::vacant(), disk.at("store"));
+    let on_disk = |args: &[&str], input: &str| {
+        let mut command = place.bare_command(args);
+        let command = command.arg("--store").arg(&store).env("INMOST_PASSPHRASE", PASSPHRASE);
+        run(command, input.as_bytes())
+    };
+    on_disk(&[&["init"], &CHEAP[..]].concat(), "").expect(0);
+    for name in ["a", "b"] {
+        on_disk(&["write", name], &format!("{name}b").repeat(2 << 20)).expect(0);
+    }
+    fs::write(disk.at("other"), vec![1; 64 << 20]).unwrap_err();
+    let ended = on_disk(&["compact"], "").expect_failure(14, "the store was not compacted");
+    assert!(
+        ended.err.contains("This needs up to ") && ended.err.contains("M of free"),
+        "{ended:?}"
+    );
+    fs::remove_file(disk.at("other")).unwrap();
+    on_disk(&["compact"], "").expect(0);
+}

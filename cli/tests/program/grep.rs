@@ -65,6 +65,32 @@ fn options_are_those_of_grep() {
 }
 
 #[test]
+fn patterns_lines_and_colours_are_chosen_as_in_ripgrep() {
+    let long = format!("{}tea{}\n", "x".repeat(3_000_000), "y".repeat(500));
+    let place = Place::with_files(&[("/memories/a", "Tea\ntea tea\nno\n"), ("/memories/b", &long)]);
+    let found = |args: &[&str]| grep(&place, args).expect(0).out;
+    assert_eq!(found(&["-v", "tea", "a"]), "/memories/a:1:Tea\n/memories/a:3:no\n");
+    assert_eq!(found(&["-vc", "none", "a", "b"]), "/memories/a:3\n/memories/b:1\n");
+    assert_eq!(found(&["-o", "t.a", "a"]), "/memories/a:2:tea\n/memories/a:2:tea\n");
+    assert_eq!(found(&["-e", "^Te", "-e", "no", "a"]), "/memories/a:1:Tea\n/memories/a:3:no\n");
+    assert_eq!(found(&["-F", "-e", "^", "-e", "n", "a"]), "/memories/a:3:no\n");
+    assert_eq!(
+        (found(&["-Sc", "tea", "a"]), found(&["-Sc", "Tea", "a"])),
+        ("/memories/a:2\n".to_owned(), "/memories/a:1\n".to_owned())
+    );
+    assert_eq!(found(&["-q", "tea"]), "");
+    assert_eq!(grep(&place, &["-q", "none"]).code, Some(1));
+    assert_eq!(
+        found(&["--max-columns", "12", "tea", "b"]),
+        "/memories/b:1:\u{2026}xxxxteayyyyy\u{2026} [3000503 characters]\n"
+    );
+    assert!(found(&["tea", "b"]).len() > 3_000_000, "only a terminal cuts lines by itself");
+    assert!(found(&["--color=always", "no", "a"]).contains("\x1b[1;31mno\x1b[0m"));
+    grep(&place, &["-o", "-l", "tea"]).expect(2);
+    grep(&place, &["-v", "-C1", "tea"]).expect(2);
+}
+
+#[test]
 fn lines_around_a_match_are_printed_once_and_groups_set_apart() {
     let text = "1\n2 tea\n3\n4\n5 tea\n6 tea\n7\n8\n9\n10 tea";
     let place = Place::with_files(&[("/memories/a", text), ("/memories/b", "no\ntea\n")]);

@@ -62,7 +62,7 @@ fn changes_are_listed_with_who_made_them_and_through_what() {
     assert_eq!(count(&["--by", "night"]), 3);
     assert_eq!(count(&["--kind", "modified", "--channel", "tool", "/memories/plan.md"]), 1);
     assert_eq!(count(&["/memories/new"]), 2);
-    assert_eq!(count(&["--limit", "2"]), 2);
+    assert_eq!((count(&["--limit", "2"]), count(&["-n", "3"])), (2, 3));
     assert_eq!((count(&["--since", "1h"]), count(&["--until", "1h"])), (6, 0));
     assert_eq!(count(&["--since", "2001-01-01", "--until", "2001-01-02T00:00:00Z"]), 0);
     assert_eq!(
@@ -76,6 +76,39 @@ fn changes_are_listed_with_who_made_them_and_through_what() {
     place.run(["log", "--since", "yesterday"], "").expect_failure(2, "expected 2h or 3d");
     place.run(["log", "--kind", "odd"], "").expect_failure(2, "odd");
     place.run(["log", "/etc"], "").expect_failure(2, "is not valid");
+}
+
+#[test]
+fn versions_are_named_by_path() {
+    let place = Place::with_store();
+    for text in ["one\n", "two\n", "three\n"] {
+        place.run(["write", "a.md"], text).expect(0);
+    }
+    let shown = |args: &[&str]| place.run([&["show"], args].concat(), "").expect(0).out;
+    assert_eq!(shown(&["a.md"]), "three\n");
+    assert_eq!(shown(&["/memories/a.md~2"]), "one\n");
+    assert_eq!(shown(&["a.md", "--at", "2100-01-01"]), "three\n");
+    let diff = |args: &[&str]| place.run([&["diff"], args].concat(), "").expect(0).out;
+    assert!(diff(&["a.md"]).ends_with("-two\n+three\n"));
+    assert!(diff(&["a.md~2", "a.md"]).ends_with("-one\n+three\n"));
+    place.run(["show", "a.md~3"], "").expect_failure(1, "has no version of /memories/a.md as old");
+    place.run(["show", "a.md", "--at", "1h"], "").expect_failure(1, "of that time");
+    place.run(["show", "64", "--at", "1h"], "").expect_failure(2, "--at goes with the path");
+    place.run(["restore", "none.md"], "").expect_failure(19, "/memories/none.md");
+
+    place.run(["restore", "a.md"], "").expect(0);
+    assert_eq!(place.cat("a.md"), "two\n");
+    place.run(["mv", "a.md", "b.md"], "").expect(0);
+    assert_eq!(shown(&["b.md~4"]), "one\n", "the versions of a file follow it");
+    place.run(["rm", "b.md"], "").expect(0);
+    place.run(["show", "b.md"], "").expect_failure(1, "which has no text");
+    let restored = place.run(["restore", "--json", "b.md"], "").expect(0).out;
+    let restored: Value = serde_json::from_str(&restored).unwrap();
+    assert_eq!(restored["path"], "/memories/b.md");
+    assert_eq!(place.cat("b.md"), "two\n");
+    place.run(["rm", "b.md"], "").expect(0);
+    place.run(["write", "b.md"], "four\n").expect(0);
+    assert_eq!(shown(&["b.md~2"]), "two\n", "and so do those of a file before it at the path");
 }
 
 #[test]
@@ -229,7 +262,7 @@ fn what_cannot_be_brought_back_is_refused_by_name() {
         let ended = place.run([args, &[&missing]].concat(), "");
         let ended = ended.expect_failure(1, &format!("The history has no version {missing}."));
         assert!(ended.err.contains("`inmost log`"), "{ended:?}");
-        place.run([args, &["new"]].concat(), "").expect(2);
+        place.run([args, &["new"]].concat(), "").expect(19);
     }
     // The number of another store.
     let other = Place::with_store();

@@ -122,7 +122,7 @@ fn a_deleted_text_that_the_history_has_no_room_for_is_not_promised() {
     let out = place.run(["rm", "/memories/a"], "").expect(0).out;
     assert_eq!(
         out,
-        "The next change drops its text, which has 3000 bytes: `inmost history --max-bytes` is 1024.\n"
+        "The next change drops its text, which has 3000 bytes: `inmost history` keeps 1024 in all.\n"
     );
     let deletion = log(&place, &["--limit", "1"])[0]["version"].to_string();
     place.run(["write", "/memories/b"], "x").expect(0);

@@ -96,7 +96,8 @@ impl Place {
     /// The program on this store, with the passphrase in the environment.
     pub(crate) fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
         let mut command = self.bare_command(args);
-        command.arg("--store").arg(self.store()).env("INMOST_PASSPHRASE", PASSPHRASE);
+        // By a variable, which the commands that messages offer need not repeat.
+        command.env("INMOST_STORE", self.store()).env("INMOST_PASSPHRASE", PASSPHRASE);
         command
     }
 
@@ -145,7 +146,7 @@ impl Place {
 
     /// The names that `ls` prints.
     pub(crate) fn names(&self, path: &str) -> Vec<String> {
-        let out = self.run(["ls", path], "").expect(0).out;
+        let out = self.run(["ls", "-R", path], "").expect(0).out;
         let name = |line: &str| line.split_whitespace().last().unwrap().to_owned();
         out.lines().map(name).collect()
     }

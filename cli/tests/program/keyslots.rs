@@ -138,8 +138,9 @@ fn a_keyfile_is_made_and_needed() {
 #[test]
 fn a_rotation_lists_the_dropped_keyslots() {
     let place = place();
-    let key =
-        recovery_key(&place.run(["slot", "add", "--recovery-key", "--label", "safe"], "").expect(0));
+    let key = recovery_key(
+        &place.run(["slot", "add", "--recovery-key", "--label", "safe"], "").expect(0),
+    );
     fs::write(place.beside("paper"), &key).unwrap();
     let before = fs::read(place.store().join("header.a")).unwrap();
     place.run(["rotate"], "").expect_failure(2, "needs a confirmation");

@@ -76,9 +76,9 @@ fn a_pipe_and_a_link_to_a_file_are_not_imported() {
 fn a_key_daemon_of_another_runtime_folder_is_explained() {
     let (place, other) = (Place::with_files(&[("/memories/a", "1")]), Place::vacant());
     place.unlock(&[]);
-    let mut command = place.command(["ls"]);
+    let mut command = place.command(["ls", "--wait", "0"]);
     let refused = run(command.env("XDG_RUNTIME_DIR", other.runtime()), b"");
-    let refused = refused.expect_failure(13, "is in use by process");
+    let refused = refused.expect_failure(13, "is in use by the key daemon, process");
     assert!(refused.err.contains("use its XDG_RUNTIME_DIR"), "{refused:?}");
 }
 

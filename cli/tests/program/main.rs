@@ -20,6 +20,7 @@ mod freshness;
 #[cfg(target_os = "linux")]
 mod full_disk;
 mod grep;
+mod hints;
 mod history;
 mod history_settings;
 mod inmost;
@@ -41,11 +42,13 @@ mod passphrase_command;
 #[cfg(unix)]
 mod prompts;
 mod reading;
+mod readme;
 mod rewrite;
 #[cfg(unix)]
 mod streams;
 mod terminal;
 mod transfer;
+mod waiting;
 
 /// Every command opens its store itself here. `tests/with_keyd` runs the same tests with a key daemon.
 pub(crate) const WITH_DAEMON: bool = false;

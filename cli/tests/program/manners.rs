@@ -185,7 +185,7 @@ fn status_needs_no_secret_and_says_whether_the_store_is_locked() {
     let ask = |args: &[&str]| run(place.bare_command(args).arg("--store").arg(place.store()), b"");
     let locked = ask(&["status"]);
     assert_eq!((locked.code, &*locked.err), (Some(18), ""), "{locked:?}");
-    assert!(locked.out.contains("\nstate       locked; `inmost unlock`"), "{locked:?}");
+    assert!(locked.out.contains("\nstate       locked; `inmost unlock --store "), "{locked:?}");
     assert!(locked.out.contains("\nopens with  passphrase\n"), "{locked:?}");
     let locked = ask(&["status", "--json"]);
     assert_eq!(locked.code, Some(18), "{locked:?}");
@@ -274,7 +274,7 @@ fn a_path_that_cannot_be_looked_at_is_not_called_an_existing_store() {
         let ended = bare(&[command, "--store", &name]).expect_failure(14, &name);
         assert!(!ended.err.contains("already exists"), "{ended:?}");
     }
-    bare(&["show", "first"]).expect_failure(2, "expected a whole number");
+    bare(&["forget", "a", "--until", "first"]).expect_failure(2, "expected a whole number");
 }
 
 #[test]

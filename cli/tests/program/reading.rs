@@ -21,7 +21,7 @@ fn objects(out: &str) -> Vec<Value> {
 #[test]
 fn ls_draws_a_tree_with_sizes_and_ages() {
     let place = tree();
-    let out = place.run(["ls"], "").expect(0).out;
+    let out = place.run(["ls", "-R"], "").expect(0).out;
     let drawn: Vec<_> = out.lines().map(|line| (line[..7].trim(), &line[15..])).collect();
     assert_eq!(
         drawn,
@@ -45,7 +45,7 @@ fn ls_draws_a_tree_with_sizes_and_ages() {
 #[test]
 fn ls_stops_at_the_given_depth() {
     let place = tree();
-    let out = place.run(["ls", "--depth", "1"], "").expect(0).out;
+    let out = place.run(["ls"], "").expect(0).out;
     let folder = out.lines().nth(1).unwrap();
     let folder: Vec<_> = folder.split_whitespace().collect();
     assert!(folder[0] == "7B" && folder[1] != "-" && folder[2] == "a/", "{folder:?}");
@@ -53,6 +53,10 @@ fn ls_stops_at_the_given_depth() {
     let out = place.run(["ls", "--depth", "2"], "").expect(0).out;
     assert_eq!(out.lines().count(), 5);
     place.run(["ls", "--depth", "0"], "").expect(2);
+    let out = place.run(["ls", "a/deep", "b.md", "a"], "").expect(0).out;
+    let lines: Vec<_> = out.lines().map(|line| line.split(' ').next_back().unwrap()).collect();
+    assert_eq!(lines, ["/memories/a/deep:", "two", "b.md", "", "/memories/a:", "deep/", "one"]);
+    place.run(["ls", "a", "none"], "").expect_failure(19, "/memories/none");
 }
 
 #[test]
@@ -60,7 +64,7 @@ fn ls_sorts_the_entries_of_each_folder() {
     let place = tree();
     place.run(["write", "a/deep/last"], "3").expect(0);
     let names = |args: &[&str]| -> Vec<String> {
-        let lines = objects(&place.run([&["ls", "--json"], args].concat(), "").expect(0).out);
+        let lines = objects(&place.run([&["ls", "-R", "--json"], args].concat(), "").expect(0).out);
         let name =
             |line: &Value| line["path"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
         lines.iter().map(name).collect()
@@ -68,7 +72,9 @@ fn ls_sorts_the_entries_of_each_folder() {
     let by_size = [["a", "deep", "two", "last"], ["one", "b.md", ".hidden", ""]].concat();
     assert_eq!(names(&["--sort", "size"]), by_size[..7]);
     assert_eq!(names(&["--sort", "time"])[..3], ["a", "deep", "last"]);
-    assert_eq!(names(&["--sort", "size", "--depth", "1"]), ["a", "b.md", ".hidden"]);
+    let out = place.run(["ls", "--sort", "size"], "").expect(0).out;
+    let names: Vec<_> = out.lines().map(|line| line.split(' ').next_back().unwrap()).collect();
+    assert_eq!(names, ["a/", "b.md", ".hidden"]);
 }
 
 #[test]
@@ -84,7 +90,7 @@ fn ls_long_has_lines_and_dates() {
 #[test]
 fn ls_json_is_an_object_a_line() {
     let place = tree();
-    let lines = objects(&place.run(["ls", "--json", "/memories/a"], "").expect(0).out);
+    let lines = objects(&place.run(["ls", "-R", "--json", "/memories/a"], "").expect(0).out);
     let paths: Vec<_> = lines.iter().map(|line| line["path"].as_str().unwrap()).collect();
     assert_eq!(paths, ["/memories/a/deep", "/memories/a/deep/two", "/memories/a/one"]);
     assert_eq!(lines[0]["kind"], "folder");
@@ -157,6 +163,7 @@ mod at_a_terminal {
     fn screen(place: &Place, args: &[&str], variables: &[(&str, &str)]) -> String {
         let mut command = bare(place, args);
         command.env("INMOST_PASSPHRASE", PASSPHRASE).env("TERM", "xterm").env_remove("NO_COLOR");
+        command.env("PAGER", "cat");
         command.envs(variables.iter().copied());
         let mut talk = Conversation::start(&command);
         talk.until("end");
@@ -166,7 +173,7 @@ mod at_a_terminal {
     #[test]
     fn colours_are_for_terminals_that_want_them() {
         let place = Place::with_files(&[("/memories/a/end", "find me")]);
-        for args in [&["ls"][..], &["grep", "me"]] {
+        for args in [&["ls", "-R"][..], &["grep", "me"]] {
             assert!(screen(&place, args, &[]).contains("\u{1b}["), "{args:?}");
             assert!(screen(&place, args, &[("NO_COLOR", "")]).contains("\u{1b}["), "{args:?}");
             for variable in [("NO_COLOR", "1"), ("TERM", "dumb")] {

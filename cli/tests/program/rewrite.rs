@@ -50,9 +50,7 @@ fn a_backup_opens_with_the_same_passphrase_and_holds_the_same() {
     let to = place.beside("copy");
     let out = place.run(["backup", to.to_str().unwrap()], "").expect(0).out;
     assert!(out.contains("Copied 1 file to"), "{out}");
-    place
-        .run(["backup", to.to_str().unwrap()], "")
-        .expect_failure(1, "already exists, and is not an empty folder");
+    place.run(["backup", to.to_str().unwrap()], "").expect_failure(1, "There is a store at");
     place.run(["rm", "/memories/a"], "").expect(0);
     place.put_back("copy");
     assert_eq!(place.cat("/memories/a"), "kept");
@@ -72,7 +70,7 @@ fn a_backup_can_be_read_back_and_the_output_says_so() {
     assert!(out.contains("\nVerified the copy: read "), "{out}");
     assert!(out.contains(" back, with 2 files and 7B of text"), "{out}");
     let again = ["backup", "--verify", to.to_str().unwrap()];
-    place.run(again, "").expect_failure(1, "already exists, and is not an empty folder");
+    place.run(again, "").expect_failure(1, "There is a store at");
     place.put_back("copy");
     assert_eq!(place.cat("/memories/b/c"), "too");
 }

@@ -231,7 +231,7 @@ fn a_person_reads_in_one_line_that_compacting_is_worth_it() {
         talk.until("kept");
         talk.expect_end(0)
     };
-    let hint = "`inmost compact` frees the rest.";
+    let hint = "frees the rest.";
     assert!(cat(&[]).contains(hint));
     assert!(!cat(&["--no-compact-hint"]).contains(hint));
     place.run(["compact"], "").expect(0);

@@ -42,7 +42,7 @@ impl<'a> Output<'a> {
         Self {
             args,
             files,
-            style: Style::of_output(),
+            style: args.color.style(),
             is_terminal: io::stdout().is_terminal(),
             matches: Vec::new(),
             count: 0,
@@ -83,7 +83,8 @@ impl<'a> Output<'a> {
             let text = self.files.read(path).ok();
             self.write_groups(&matches, text.as_ref().map_or("", FileText::as_str))?;
         }
-        print(std::mem::take(&mut self.lines).as_slice())
+        let lines = std::mem::take(&mut self.lines);
+        if self.args.quiet { Ok(()) } else { print(lines.as_slice()) }
     }
 
     /// The matches with the lines around them. Groups that are apart have a line between them.
@@ -124,6 +125,16 @@ impl<'a> Output<'a> {
     }
 
     fn write_match(&mut self, found: &SearchMatch) -> Result<(), Failure> {
+        if self.args.only_matching {
+            for range in found.ranges.iter().filter(|range| !range.is_empty()) {
+                let text = found.text.as_str().get(range.clone()).unwrap_or_default();
+                let (path, number) = (found.path.as_str(), Some(found.line));
+                let whole = 0..text.len();
+                let ranges = Some(std::slice::from_ref(&whole));
+                self.write(&Line { path, number, text: Some(text), ranges })?;
+            }
+            return Ok(());
+        }
         self.write(&Line {
             path: found.path.as_str(),
             number: Some(found.line),
@@ -154,8 +165,11 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// Appends the text with the matches highlighted.
+    /// Appends the text with the matches highlighted, cut around the first one if it is long.
     fn highlight(&mut self, text: &str, ranges: &[Range<usize>]) {
+        let shown = window(text, ranges.first(), self.args.columns());
+        let cut = |is_cut| if is_cut { "\u{2026}" } else { "" };
+        self.lines.append(cut(shown.start > 0).as_bytes());
         let (is_terminal, style, out) = (self.is_terminal, self.style, &mut self.lines);
         let mut piece = |part: Option<&str>, piece: Option<Piece>| {
             let part = part.unwrap_or_default();
@@ -166,14 +180,34 @@ impl<'a> Output<'a> {
                 _ => out.append(part),
             }
         };
-        let mut at = 0;
-        for range in ranges {
+        let mut at = shown.start;
+        for range in
+            ranges.iter().filter(|range| range.start < shown.end && range.end > shown.start)
+        {
+            let range = range.start.max(at)..range.end.min(shown.end);
             piece(text.get(at..range.start), None);
             piece(text.get(range.clone()), Some(Piece::Match));
             at = range.end;
         }
-        piece(text.get(at..), None);
+        piece(text.get(at..shown.end), None);
+        if shown.end < text.len() {
+            let all = text.chars().count();
+            self.lines.append(format!("\u{2026} [{all} characters]").as_bytes());
+        }
     }
+}
+
+/// The part of a line that is shown: its beginning, or from shortly before a match that would not be seen then.
+fn window(text: &str, first: Option<&Range<usize>>, columns: usize) -> Range<usize> {
+    let after = |from: usize, characters: usize| {
+        let rest = text.get(from..).unwrap_or_default();
+        rest.char_indices().nth(characters).map_or(text.len(), |(at, _)| from + at)
+    };
+    let end = after(0, columns);
+    let Some(first) = first.filter(|first| first.end > end) else { return 0..end };
+    let before = text.get(..first.start).unwrap_or_default().char_indices();
+    let start = before.rev().nth(columns / 4).map_or(0, |(at, _)| at);
+    start..after(start, columns)
 }
 
 /// A line of output as JSON.

@@ -135,7 +135,8 @@ pub use vfs::{
     VersionPage, VersionQuery, VersionText, WalkEntry, WriteOutcome, human_size,
 };
 
-/// Runs the README's example as a test.
+/// Runs the examples of the README and of the page on the library as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
+#[doc = include_str!("../docs/LIBRARY.md")]
 struct Readme;

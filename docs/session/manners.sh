@@ -133,7 +133,7 @@ More in `Error: Memory is unavailable.`: the model cannot repair a store, and th
     reads cause and next step on the standard error of `inmost call` and `inmost mcp`.
 
 Elsewhere: history and undo in docs/HISTORY.md; salvage in docs/OPERATIONS.md; service units, the lock on suspend, graphical
-prompts, completion of memory paths and the browser in README.md; the packages in python/ and nodejs/; the client of the key
+prompts, completion of memory paths and the browser in docs/PROGRAM.md; the packages in python/ and nodejs/; the client of the key
 daemon in crates/inmost-keyd.
 END
 } | sed "s|$program|~/bin/inmost|g; s|$place|~|g" >"$page"

@@ -40,7 +40,8 @@ fn offers(place: &Place, args: &[&str], expected: &[(&str, i32)]) {
     assert!(!offered.is_empty(), "{args:?}: {ended:?}");
     for (name, code) in expected {
         let line = offered.iter().find(|line| line.starts_with(&format!("inmost {name} ")));
-        let line = line.unwrap_or_else(|| panic!("{name} in {ended:?}"));
+        assert!(line.is_some(), "{name} in {ended:?}");
+        let line = line.unwrap();
         let ran = pasted(place, line);
         assert_eq!(ran.code, Some(*code), "{line}: {ran:?}");
     }

@@ -146,7 +146,7 @@ fn a_second_store_gets_an_entry_of_its_own() {
     with("one", &["--yes"]).expect(0);
     let old = fs::read_to_string(place.beside("c.json")).unwrap();
     with("two", &["--yes"]).expect_failure(1, "connects another store as `inmost`: /");
-    assert!(with("two", &[]).out.contains("+"), "a person is asked");
+    assert!(with("two", &[]).out.contains('+'), "a person is asked");
     assert_eq!(fs::read_to_string(place.beside("c.json")).unwrap(), old);
     with("two", &["--yes", "--name", "work", "--tool-name", "work_memory"]).expect(0);
     with("one", &["--yes", "--read-only"]).expect(0);

@@ -17,7 +17,9 @@ use inmost_format::record::{NodeSource, ObjectId, RecordError, RecordId, Tag};
 use inmost_format::secret::Wiped;
 use inmost_storage::{Address, EngineKind, Storage};
 
-use crate::session::{Open, Session, StoreError, Vault, VaultOptions, freeze_clock};
+use crate::session::{
+    Open, Session, StoreError, Vault, VaultOptions, freeze_clock, show_all as show_all_versions,
+};
 use crate::vfs::FileError;
 use crate::vfs::file;
 use crate::vfs::listing::{self, Item};
@@ -39,6 +41,11 @@ pub fn create(
 /// Opens a store.
 pub fn open(options: &VaultOptions, storage: Arc<dyn Storage>) -> Result<Vault, StoreError> {
     options.open_storage(storage)
+}
+
+/// Sets whether versions whose time is over count for this thread, as far as they are still there.
+pub fn show_all(shows: bool) {
+    show_all_versions(shows);
 }
 
 /// Stops the clock of this thread at a time, in milliseconds since 1970. Changes that this thread makes have this time.

@@ -28,6 +28,8 @@ pub(crate) use cache::signatures::{Signatures, Trigrams};
 pub(crate) use clock::freeze_clock;
 #[cfg(test)]
 pub(crate) use clock::shift_clock;
+#[cfg(feature = "internals")]
+pub(crate) use clock::show_all;
 pub(crate) use clock::{milliseconds, now, time_of};
 pub(crate) use commit::exclusive::Exclusive;
 pub use commit::handle::{Session, SessionStatus};

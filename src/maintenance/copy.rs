@@ -135,8 +135,8 @@ impl<'a> Copy<'a> {
         kept: KeptHistory,
         commit: u64,
     ) -> Result<Tag, StoreError> {
-        let KeptHistory { entries, mut folders, texts_from } = kept;
-        let mut history = History { texts_from, commit, ..History::empty() };
+        let KeptHistory { entries, mut folders, texts_from, seen } = kept;
+        let mut history = History { texts_from, commit, seen, ..History::empty() };
         let mut nodes = NewNodes::default();
         for mut version in entries {
             match &mut version.before {

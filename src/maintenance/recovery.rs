@@ -22,6 +22,7 @@ use self::list::Listed;
 pub use self::report::RecoveryReport;
 pub(super) use self::target::{FoundFile, Target};
 use super::bare_records::{BareRecords, Version};
+use crate::session::history::kept_from;
 use crate::session::{StoreError, VERSIONS_OF_GROUP, now};
 use inmost_format::crypto::rng;
 use inmost_format::limits::PATH_DEPTH;
@@ -64,6 +65,8 @@ pub(super) struct Recovery<'a, T> {
     names_lost: bool,
     /// Before this time, in milliseconds since 1970, an earlier version of a file must have ended to be gone for good.
     versions_from: u64,
+    /// From this number on, no change of the history is over, whatever the clock says.
+    kept_from: u64,
     /// The number of the next change that brings back an earlier version of a file, or a file without a name.
     next_number: u64,
     /// Folders that are deeper than any path, as in the folder of what was found. They get a place of their own.
@@ -91,6 +94,7 @@ impl<'a, T: Target> Recovery<'a, T> {
             named: HashSet::new(),
             names_lost: false,
             versions_from: root.map_or(u64::MAX, |root| now().saturating_sub(root.keep)),
+            kept_from: root.map_or(u64::MAX, |root| kept_from(records, root)),
             next_number: first_number(root, records.expected_commit()),
             too_deep: Vec::new(),
             objects: TreeObjects::new(),
@@ -277,11 +281,12 @@ impl<'a, T: Target> Recovery<'a, T> {
     /// and those whose time is over.
     fn retain_shown(&self, versions: &mut Vec<Version>, info: &FileInfo, reference: Reference) {
         let newest = versions.iter().map(|version| version.id.index).max().unwrap_or_default();
+        let is_over = info.modified < self.versions_from && info.version < self.kept_from;
         let lowest = match reference {
             // The list may be older than the file: only the newest head that is left is sure to be no earlier version.
             Reference::OldList(_) => newest.max(info.lowest),
             Reference::Unnamed(_) => newest,
-            Reference::Current(_) if info.modified < self.versions_from => info.head,
+            Reference::Current(_) if is_over => info.head,
             Reference::Current(_) => info.lowest,
         };
         versions.retain(|version| version.id.index >= lowest);

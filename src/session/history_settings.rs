@@ -20,8 +20,9 @@ impl HistorySettings {
         Self { keep: None, max_bytes: limits::HISTORY_BYTES }
     }
 
-    /// Keeps a text for this long after the change that replaced or deleted it. The store counts milliseconds; less than one is
-    /// [`off`](Self::off).
+    /// Keeps a text for this long after the change that replaced or deleted it, or up to an eighth longer: the store counts the
+    /// time that it sees pass, because a clock may be wrong. See "Wrong clocks" in docs/OPERATIONS.md. The store counts
+    /// milliseconds; less than one is [`off`](Self::off).
     pub fn keep(time: Duration) -> Self {
         Self { keep: (time.as_millis() > 0).then_some(time), ..Self::off() }
     }

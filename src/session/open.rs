@@ -6,7 +6,7 @@ pub(crate) mod read_ahead;
 pub(crate) mod state;
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use self::generation::{NextGeneration, NextKeys};
 use self::pulled::Pulled;
@@ -47,8 +47,6 @@ pub(crate) struct Open {
     pub(super) unbound: Option<HeaderId>,
     /// Random; names the session in what it writes in steps.
     number: [u8; 16],
-    /// Whether the clock can be trusted to end the time of versions.
-    pub(super) clock: OnceLock<bool>,
     /// Readings that are not recorded yet.
     pub(super) waiting: Waiting,
     /// Grows with every new root, of this host or another. A group of changes is only good for the version it was made on.
@@ -97,7 +95,6 @@ impl Open {
             root_value,
             unbound: None,
             number: rng::array()?,
-            clock: OnceLock::new(),
             waiting: Waiting::default(),
             version: 0,
             pulled,

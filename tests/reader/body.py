@@ -81,7 +81,7 @@ class Body:
         return entry
 
     def version(self):
-        version = dict(zip(("number", "time"), self.numbers(2)))
+        version = dict(zip(("number", "time", "age", "late"), self.numbers(4)))
         version["operation"], version["channel"] = self.one_of(OPERATIONS), self.one_of(CHANNELS)
         version["actor"] = self.text()
         version["file"], version["previous"] = self.numbers(2)

@@ -68,8 +68,9 @@ def file_entry(name, object_id, tag, size, lines, head, file, version):
 
 def history_entry(change, file, path, size, lines, before, held):
     version, time, operation, channel, actor, previous = change
+    age = time - CREATED
     retired = b"\1\0" + number(3) if before[:1] == b"\1" else b"\0"
-    who = numbers(version, time, operation, channel) + text(actor)
+    who = numbers(version, time, age, 0, operation, channel) + text(actor)
     where = numbers(file, previous) + text(path) + text(b"")
     return who + where + numbers(size, lines) + before + retired + number(held) + b"\0" + b"\0"
 
@@ -178,7 +179,8 @@ class Example:
         below = numbers(2, LONG_CREATED)
         tag = self.seal("history inner", 9, HISTORY, 2, b"\1\1" + number(1) + tag + below)
         top = b"\1\2\1" + number(2) + tag + below
-        return self.seal("history", 8, HISTORY, 0, fixed(2, 4086, 0, 0, 6) + top + newest)
+        seen = (MODIFIED - CREATED, MODIFIED, 0, 0, 0, 0)
+        return self.seal("history", 8, HISTORY, 0, fixed(2, 4086, 0, 0, 6, *seen) + top + newest)
 
     def seal_readings(self):
         readings = reading(SHORT_CREATED, CREATED // DAY) + reading(LONG_CREATED, MODIFIED // DAY)

@@ -23,7 +23,7 @@ def cases():
     modified = b"\1\0" + agent + numbers(256, 256) + path + text(b"") + numbers(4066, 255)
     facts, of_short = numbers(4, 0, 256, 384), numbers(0, 0, 128, 128) + b"\0"
     counts = numbers(4066, 254)
-    last = MODIFIED // DAY
+    last, last_age = MODIFIED // DAY, MODIFIED - CREATED
     of_files = reading(128, CREATED // DAY) + reading(256, last)
     yield from (
         ("flags of the root", "unknown flags", ("root", b"\0" + HISTORY, b"\1" + HISTORY)),
@@ -41,6 +41,8 @@ def cases():
         ("a text without room", "no room", ("history", fixed(4086, 0), fixed(4086, 385))),
         ("an entry from before the history began", "before it began", ("history", fixed(4086, 0, 0), fixed(4086, 0, 257))),
         ("a coming commit of the history", "never was", ("history", fixed(4086, 0, 0, 6), fixed(4086, 0, 0, 8))),
+        ("an age that falls", "the age of the history falls", ("history", fixed(last_age, MODIFIED), fixed(1, MODIFIED))),
+        ("a clock that went back", "another clock went back", ("history", fixed(MODIFIED, 0, 0), fixed(MODIFIED, 0, 1))),
         ("an index of the history above the last", "never given out", ("history", fixed(2, 4086), fixed(1, 4086))),
         ("a first entry with another number", "another first entry", ("history inner", numbers(2, 256), numbers(2, 257))),
         ("another number of entries", "counts something else", ("history inner", numbers(2, 256), numbers(3, 256))),

@@ -16,7 +16,8 @@ class History:
     def __init__(self, store, object_id, tag):
         self.store = store
         body = store.load(HISTORY, object_id, 0, tag)
-        last_index, held, texts_from, lost_before, commit = (body.fixed() for _ in range(5))
+        last_index, held, texts_from, lost_before, commit, age = (body.fixed() for _ in range(6))
+        latest, former, other_from, other_to, passed = (body.fixed() for _ in range(5))
         check(commit <= store.commit, "the history was changed by a commit that never was")
         self.entries = store.tree(SHAPE, object_id, last_index, body)
         self.entries += body.list(body.version)
@@ -24,6 +25,10 @@ class History:
         changes = [entry["number"] for entry in self.entries]
         check(changes == sorted(set(changes)), "the history is not in order")
         check(all(128 <= change < 64 * (store.commit + 1) for change in changes), "a change of a commit that never was")
+        ages = [entry["age"] for entry in self.entries] + [age]
+        check(ages == sorted(ages), "the age of the history falls")
+        check(former <= latest or not former, "a clock that was believed before came later")
+        check(other_from <= other_to and (other_from or not passed), "another clock went back")
         check(not changes or lost_before <= changes[0], "the history has an entry from before it began")
         check(held == sum(entry["held"] for entry in self.entries), "the history counts something else than it holds")
         for entry in self.entries:
@@ -70,7 +75,7 @@ class History:
 
 
 def describe(entry, texts, following):
-    private = ("before", "retired", "held", "holds", "forgotten")
+    private = ("age", "late", "before", "retired", "held", "holds", "forgotten")
     shown = {key: value for key, value in entry.items() if key not in private}
     held = [{key: file[key] for key in ("path", "version", "text")} for file in entry["holds"]]
     return {**shown, "text": text_of(entry, texts, following), "held": held}

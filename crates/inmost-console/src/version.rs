@@ -16,8 +16,8 @@ pub enum Deletion {
 
 /// The deletion of what was at a path last; `None` if the store keeps no versions, or has dropped the text of this one.
 pub fn deletion(history: History<'_>, path: &str) -> Option<Deletion> {
-    let settings = history.status().ok()?.settings;
-    let time = settings.time()?;
+    let status = history.status().ok()?;
+    let (settings, until) = (status.settings, status.kept_until?);
     let query = VersionQuery::all().path(path).kind(VersionKind::Deleted);
     let deletion = history.page(&query, None, 1).ok()?.items.pop()?;
     // A folder has no text of its own.
@@ -27,7 +27,7 @@ pub fn deletion(history: History<'_>, path: &str) -> Option<Deletion> {
             return Some(Deletion::TooLarge { bytes, room });
         }
     }
-    Some(Deletion::Kept(deletion.number, times::local_minute(deletion.time.checked_add(time)?)))
+    Some(Deletion::Kept(deletion.number, times::local_minute(until)))
 }
 
 fn byte_count(text: &FileText) -> u64 {

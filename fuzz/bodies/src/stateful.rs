@@ -99,7 +99,7 @@ impl Run {
                 Ok(())
             }
             Op::Purge => {
-                self.memory.past.changes.clear();
+                self.memory.past.end();
                 self.store.session().purge()
             }
             Op::Past(call) => {
@@ -159,8 +159,6 @@ impl Run {
         self.store.crash(planned.power);
         self.reopen(None);
         requests::restart(&self.store, &mut self.memory, call);
-        // The session before has decided about its clock by the newest entry of the former history.
-        self.reopen(None);
         self.store.check(&self.memory);
     }
 
@@ -190,19 +188,18 @@ impl Run {
             return done
                 .unwrap_or_else(|error| panic!("it failed without an injected fault: {error}"));
         };
-        // The session that ends now knew another clock, and may have made a part of the steps of a long call.
+        // The session that ends now may have made a part of the steps of a long call.
         self.memory.past.mark_expired();
         self.store.crash(planned.power);
         self.reopen(None);
         let is_after = |memory: &Memory| {
             self.store.contents().unwrap() == memory.files
-                && memory.past.fits(&observe::log(&self.store).unwrap())
+                && memory.past.fits(&observe::physical(&self.store).unwrap())
         };
         if done.is_err() && !is_after(&self.memory) {
             self.memory = before.unwrap();
             self.memory.past.mark_expired();
         }
-        self.opened();
         self.store.check(&self.memory);
     }
 
@@ -225,12 +222,6 @@ impl Run {
             self.store.crash(planned.power);
             self.store.reopen(self.cache_bytes, None).unwrap();
         }
-        self.opened();
-    }
-
-    fn opened(&mut self) {
-        let entries = self.store.session().history().status().unwrap().entries;
-        self.memory.past.opened(entries == 0);
     }
 
     fn finish(mut self) {

@@ -13,9 +13,10 @@ use super::held::Held;
 use super::later::{Later, Verdict};
 use super::{RecoveryReport, TreeObjects, is_behind};
 use crate::maintenance::bare_records::BareRecords;
-use crate::session::{StoreError, now};
+use crate::session::StoreError;
+use crate::session::history::expired_before;
 use inmost_format::record::history::{
-    Before, OldHead, Operation, Retired, Version, VersionRange, Versions,
+    Before, OldHead, Operation, Retired, Seen, Version, VersionRange, Versions,
 };
 use inmost_format::record::node::{Entry, FileInfo, Name, Root, Totals, What};
 use inmost_format::record::tree::{Body, Inner};
@@ -29,6 +30,8 @@ pub(in crate::maintenance) struct KeptHistory {
     pub(in crate::maintenance) folders: HashMap<ObjectId, (Vec<Entry>, Totals)>,
     /// Entries with a lower number hold no text, because there was no room.
     pub(in crate::maintenance) texts_from: u64,
+    /// The time that the history has seen pass.
+    pub(in crate::maintenance) seen: Seen,
 }
 
 impl KeptHistory {
@@ -56,13 +59,14 @@ impl KeptHistory {
             reached: Reached::default(),
             missing: None,
             lost: 0,
-            expired_before: now().saturating_sub(root.keep),
+            expired_before: 0,
         };
         let id = RecordId::history(child.id);
         let Some(Node::History(head)) = search.held.load(id, &child.tag)? else {
             report.add_lost(&names, Kind::History.describe(), UNREADABLE);
             return Ok(None);
         };
+        search.expired_before = expired_before(records, root);
         if head.lost_before > 0 {
             report.add_lost(&names, Kind::History.describe(), BEGAN_ANEW);
         }
@@ -75,11 +79,12 @@ impl KeptHistory {
         if is_behind(records, Some(root), later) {
             search.lose(search.last().saturating_add(1), 0);
         }
-        search.end()?;
+        search.end(&head.seen)?;
         report.lost_versions = search.lost;
         report.lost_texts = search.held.lost;
         let Search { entries, held, .. } = search;
-        Ok(Some(Self { entries, folders: held.folders, texts_from: head.texts_from }))
+        let (texts_from, seen) = (head.texts_from, head.seen);
+        Ok(Some(Self { entries, folders: held.folders, texts_from, seen }))
     }
 }
 
@@ -97,7 +102,7 @@ struct Search<'a> {
     missing: Option<u64>,
     /// Entries that are lost.
     lost: u64,
-    /// The time, in milliseconds since 1970, before which an entry is gone for its age.
+    /// The age of the history below which an entry is gone.
     expired_before: u64,
 }
 
@@ -139,14 +144,14 @@ impl Search<'_> {
             self.drop_text(&mut version);
         }
         let is_gone = matches!(verdict, Verdict::Gone);
-        if is_gone && version.time >= self.expired_before {
+        if is_gone && version.age >= self.expired_before {
             self.held.forgotten.insert(number);
         }
         if is_gone || !self.examine(&mut version)? {
             self.lose(number, 1);
             return Ok(());
         }
-        self.mark_missing(number, version.time);
+        self.mark_missing(number, version.time, version.age);
         if let Before::Head(old) = &version.before {
             self.newest.insert(old.object, self.entries.len());
         }
@@ -208,17 +213,17 @@ impl Search<'_> {
     }
 
     /// Puts an entry in the place of those that are lost before this number. It stays as long as the entry behind it.
-    fn mark_missing(&mut self, before: u64, time: u64) {
+    fn mark_missing(&mut self, before: u64, time: u64, age: u64) {
         let Some(first) = self.missing.take() else { return };
         let first = first.max(self.last().saturating_add(1));
         if first < before {
-            self.entries.push(Version::missing(first, time));
+            self.entries.push(Version::missing(first, time, age));
         }
     }
 
-    fn end(&mut self) -> Result<(), StoreError> {
-        let time = self.entries.last().map_or_else(now, |version| version.time);
-        self.mark_missing(u64::MAX, time);
+    fn end(&mut self, seen: &Seen) -> Result<(), StoreError> {
+        let time = self.entries.last().map_or(seen.latest, |version| version.time);
+        self.mark_missing(u64::MAX, time, seen.age);
         self.hand_over();
         self.keep_present()?;
         self.retire_for_lost()

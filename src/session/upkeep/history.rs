@@ -6,6 +6,7 @@
 use inmost_format::crypto::rng;
 use inmost_format::record::history::{Before, Channel, History, Operation, Retired};
 use inmost_format::record::node::{Child, Entry, FileInfo, Name, Root, What};
+use inmost_format::record::tree::{Place, Way};
 use inmost_format::record::{
     NodeSink, NodeSource, ObjectId, RecordError, RecordId, load_folder, load_history,
 };
@@ -13,9 +14,8 @@ use inmost_format::record::{
 pub(crate) use inmost_format::record::history::{OldHead, Version};
 
 use super::reap;
-use crate::session::clock::now;
+use crate::session::clock::{hides_what_is_over, is_over_below, now, seen_at};
 use crate::session::history_settings::HistorySettings;
-use crate::session::open::Open;
 use crate::session::transaction::Txn;
 
 /// A change as it enters the history. The transaction knows the rest.
@@ -34,9 +34,9 @@ pub(crate) struct Change<'a> {
 }
 
 impl Txn<'_> {
-    /// Entries of the history before this time, in milliseconds since 1970, count as absent.
+    /// Entries of the history below this age count as absent.
     pub(crate) fn versions_from(&self) -> Result<u64, RecordError> {
-        Ok(expired_before(self.open(), &self.root()?).unwrap_or_default())
+        Ok(expired_before(self, &self.root()?))
     }
 
     /// Whether changes leave versions behind.
@@ -79,10 +79,10 @@ impl Txn<'_> {
 
     /// Appends an entry. A history that cannot be read is left, and a new one begins: damage to it must not keep anyone
     /// from writing.
-    fn append(&mut self, version: Version) -> Result<(), RecordError> {
-        let old = self.root()?.history;
+    fn append(&mut self, mut version: Version) -> Result<(), RecordError> {
+        let Root { history: old, keep, .. } = self.root()?;
         if !old.is_none() {
-            match self.append_to(old, version.clone()) {
+            match self.append_to(old, version.clone(), keep) {
                 Err(RecordError::Damaged { .. }) => self.forget_changes(old.id),
                 done => return done,
             }
@@ -90,12 +90,19 @@ impl Txn<'_> {
         let object = ObjectId(rng::array().map_err(|_| RecordError::Randomness)?);
         let mut history = History::empty();
         history.lost_before = if old.is_none() { 0 } else { version.number };
+        see(&mut history, &mut version, keep);
         history.append(self, object, version)?;
         self.set_history(object, history)
     }
 
-    fn append_to(&mut self, child: Child, version: Version) -> Result<(), RecordError> {
+    fn append_to(
+        &mut self,
+        child: Child,
+        mut version: Version,
+        keep: u64,
+    ) -> Result<(), RecordError> {
         let mut history = History::clone(&*load_history(self, child.id, &child.tag)?);
+        see(&mut history, &mut version, keep);
         history.append(self, child.id, version)?;
         self.set_history(child.id, history)
     }
@@ -191,32 +198,43 @@ fn held(
     })
 }
 
-/// Returns the time, in milliseconds since 1970, before which a text must have ended to be dropped by its age. `None` if
-/// nothing is dropped by age, because the clock may be wrong.
-pub(crate) fn expired_before(open: &Open, root: &Root) -> Option<u64> {
-    if root.keep == 0 {
-        return Some(u64::MAX);
-    }
-    // Decided once, before the session has added anything: then the newest entry is that of an earlier session.
-    let trusted = open.clock.get_or_init(|| match newest(open) {
-        Ok(Some(newest)) => newest.saturating_add(root.keep) >= now(),
-        Ok(None) | Err(_) => true,
-    });
-    trusted.then(|| now().saturating_sub(root.keep))
+/// Lets a history see the time of a change.
+fn see(history: &mut History, version: &mut Version, keep: u64) {
+    history.seen = seen_at(history.seen, version.time, keep);
+    version.age = history.seen.age;
+    version.late = history.seen.latest.saturating_sub(version.time);
 }
 
-/// The time of the newest entry.
-fn newest(open: &Open) -> Result<Option<u64>, RecordError> {
-    let child = open.root().history;
-    if child.is_none() {
-        return Ok(None);
+/// Returns the age of the history below which a text must have ended to be dropped, or to count as absent.
+pub(crate) fn expired_before(source: &impl NodeSource, root: &Root) -> u64 {
+    if root.keep == 0 {
+        return u64::MAX;
     }
-    let history = load_history(open, child.id, &child.tag)?;
-    if let Some(version) = history.newest.0.last() {
-        return Ok(Some(version.time));
+    if root.history.is_none() || !hides_what_is_over() {
+        return 0;
     }
-    let (_, leaf) = history.body.find(open, child.id, |_, refs| refs.len())?;
-    Ok(leaf.0.last().map(|version| version.time))
+    // Without the head, nothing of the history can be read or dropped.
+    load_history(source, root.history.id, &root.history.tag)
+        .map_or(0, |history| is_over_below(&seen_at(history.seen, now(), root.keep), root.keep))
+}
+
+/// The number of the first entry whose time is not over; the highest one without such an entry, or if it cannot be found.
+pub(crate) fn kept_from(source: &impl NodeSource, root: &Root) -> u64 {
+    let (child, mut from) = (root.history, u64::MAX);
+    if child.is_none() || root.keep == 0 {
+        return from;
+    }
+    let Ok(history) = load_history(source, child.id, &child.tag) else { return from };
+    let before = expired_before(source, root);
+    // Damage only ends the search early.
+    let _ = history.visit_places::<RecordError>(source, child.id, Way::Forward(0), &mut |place| {
+        if let Place::Leaf(_, leaf) = place {
+            let kept = leaf.0.iter().find(|version| version.age >= before);
+            from = kept.map_or(from, |version| version.number);
+        }
+        Ok(from == u64::MAX)
+    });
+    from
 }
 
 /// An entry as the history holds it: its path says where the object was.

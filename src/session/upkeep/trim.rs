@@ -30,8 +30,7 @@ pub(crate) fn is_due(open: &Open) -> Result<bool, RecordError> {
         if history.held > root.room {
             return Ok(true);
         }
-        let Some(before) = expired_before(open, root) else { return Ok(false) };
-        is_over(open, root.history.id, &history, 0, before)
+        is_over(open, root.history.id, &history, 0, expired_before(open, root))
     };
     match due() {
         Err(error) if error.is_unreadable() => Ok(false),
@@ -119,48 +118,46 @@ fn drop_text(
     Ok(retired.len())
 }
 
-fn trim(txn: &mut Txn<'_>, before: Option<u64>, mut budget: usize) -> Result<(), RecordError> {
+fn trim(txn: &mut Txn<'_>, before: u64, mut budget: usize) -> Result<(), RecordError> {
     let Some((object, mut history)) = txn.history()? else { return Ok(()) };
     let room = txn.root()?.room;
     let (mut changed, mut lost) = (false, false);
-    if let Some(before) = before {
-        while budget > 0 {
-            let expired: Vec<Version> = match history.look_at(txn, object, 0)? {
-                Place::Leaf(_, leaf) => {
-                    let expired = leaf.0.iter().take_while(|version| version.time < before);
-                    let mut cost = 0;
-                    expired
-                        .take_while(|version| {
-                            let is_first = cost == 0;
-                            cost += cost_of(version);
-                            is_first || cost <= budget
-                        })
-                        .cloned()
-                        .collect()
-                }
-                Place::Gap(gap) => {
-                    if !is_over(txn, object, &history, gap.end, before)? {
-                        break;
-                    }
-                    history.cut_front(txn, object)?;
-                    budget = budget.saturating_sub(1);
-                    (changed, lost) = (true, true);
-                    continue;
-                }
-            };
-            if expired.is_empty() {
-                break;
+    while budget > 0 {
+        let expired: Vec<Version> = match history.look_at(txn, object, 0)? {
+            Place::Leaf(_, leaf) => {
+                let expired = leaf.0.iter().take_while(|version| version.age < before);
+                let mut cost = 0;
+                expired
+                    .take_while(|version| {
+                        let is_first = cost == 0;
+                        cost += cost_of(version);
+                        is_first || cost <= budget
+                    })
+                    .cloned()
+                    .collect()
             }
-            history.remove_first(txn, object, expired.len())?;
-            // A node of the history, even if its entries hold nothing: a step must not remove any number of nodes.
-            budget = budget.saturating_sub(1);
-            for mut version in expired {
-                budget = budget.saturating_sub(cost_of(&version));
-                let held = std::mem::replace(&mut version.before, Before::Nothing);
-                release(txn, held, &version.retired)?;
+            Place::Gap(gap) => {
+                if !is_over(txn, object, &history, gap.end, before)? {
+                    break;
+                }
+                history.cut_front(txn, object)?;
+                budget = budget.saturating_sub(1);
+                (changed, lost) = (true, true);
+                continue;
             }
-            changed = true;
+        };
+        if expired.is_empty() {
+            break;
         }
+        history.remove_first(txn, object, expired.len())?;
+        // A node of the history, even if its entries hold nothing: a step must not remove any number of nodes.
+        budget = budget.saturating_sub(1);
+        for mut version in expired {
+            budget = budget.saturating_sub(cost_of(&version));
+            let held = std::mem::replace(&mut version.before, Before::Nothing);
+            release(txn, held, &version.retired)?;
+        }
+        changed = true;
     }
     if lost && let (_, Some(held)) = history.survey(txn, object, SURVEYED)? {
         // What the lost entries held is not theirs any more: those records have no owner until the next rewrite.
@@ -200,7 +197,7 @@ fn is_over(
     loop {
         let next = match history.look_at(source, object, position)? {
             Place::Leaf(_, leaf) => {
-                return Ok(leaf.0.first().is_some_and(|version| version.time < before));
+                return Ok(leaf.0.first().is_some_and(|version| version.age < before));
             }
             Place::Gap(gap) => gap.end.max(position.saturating_add(1)),
         };

@@ -8,9 +8,10 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use super::model::parse;
+use super::pass_days;
 use crate::maintenance::BareRecords;
 use crate::session::tests::store::{options, passphrase};
-use crate::session::{HistorySettings, Session, VaultOptions, shift_clock};
+use crate::session::{HistorySettings, Session, VaultOptions};
 use crate::vfs::{VersionQuery, edit};
 use inmost_format::header::Credential;
 use inmost_format::record::node::{Entry, What};
@@ -285,8 +286,7 @@ fn gone(how: &str) -> Store {
             assert_eq!(history.forget("/memories/a.md", Some(last), |_| {}).unwrap(), 2);
         }
         "expired" => {
-            shift_clock(31 * 24 * 60 * 60 * 1_000);
-            store.write("/memories/b.md", "b\n");
+            pass_days(&store.session, 36);
         }
         _ => {}
     }

@@ -1,8 +1,9 @@
 //! Tests of the history against unusual orders of changes.
 
 use super::model::text;
+use super::pass_days;
 use super::versions::{MONTH, assert_whole, keeping, keeps, newest, parse};
-use crate::session::{Exclusive, HistorySettings, Session, StoreError, shift_clock};
+use crate::session::{Exclusive, HistorySettings, Session, StoreError};
 use crate::vfs::error::FileError;
 use crate::vfs::{NewFile, VersionQuery};
 use inmost_format::record::history::Version;
@@ -238,8 +239,7 @@ fn thousands_of_entries_without_a_text_are_trimmed_in_steps() {
     session.files().write_many(&files).unwrap();
     let entries = || session.history().status().unwrap().entries;
     assert_eq!(entries(), 3_000);
-    shift_clock(40 * 24 * 60 * 60 * 1_000);
-    session.files().write("/memories/later", "x").unwrap();
+    pass_days(&session, 36);
     assert!(entries() < 3_000, "a commit removes some");
     session.history().set(HistorySettings::off()).unwrap();
     assert_eq!(entries(), 0);

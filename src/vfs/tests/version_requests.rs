@@ -1,7 +1,7 @@
 //! Tests of requests to the history: what is refused changes nothing.
 
 use super::model::dump;
-use super::versions::{MONTH, assert_whole, keeping, keeps, newest};
+use super::versions::{MONTH, assert_whole, keeping, keeps, log, newest};
 use crate::session::{HistorySettings, Session, SessionOptions, shift_clock};
 use crate::vfs::VersionQuery;
 use crate::vfs::error::FileError;
@@ -82,8 +82,8 @@ fn an_undo_of_a_move_needs_no_room_for_another_file() {
     assert_eq!(session.files().read("/memories/a").unwrap().as_str(), "one", "{undone:?}");
 }
 
-/// A clock that was a long time behind wrote the newest entry of a file. By its time it was over, so the file looked deleted,
-/// and a restore of the deletion to another path gave the number of the file to a second one.
+/// A clock that was a long time behind wrote the newest entry of a file. By its time it was over, so it was not listed, the file
+/// looked deleted, and a restore of the deletion to another path gave the number of the file to a second one.
 #[test]
 fn two_files_never_have_one_number_after_a_clock_went_back() {
     let day = 24 * 60 * 60 * 1_000;
@@ -94,8 +94,7 @@ fn two_files_never_have_one_number_after_a_clock_went_back() {
     shift_clock(-60 * day);
     session.history().restore(deletion.number, None).unwrap();
     shift_clock(60 * day);
-    // The entry of the restore is not listed any more.
-    assert_eq!(newest(&session).number, deletion.number);
+    assert_eq!(newest(&session).previous, Some(deletion.number));
     let copied = session.history().restore(deletion.number, Some("/memories/b")).unwrap();
     let copy = newest(&session);
     assert_eq!((copy.number, copy.previous), (copied, None));
@@ -122,12 +121,11 @@ fn a_current_text_is_found_below_a_folder_that_was_renamed_while_the_clock_was_b
     session.files().rename("/memories/a", "/memories/c").unwrap();
     session.files().rename("/memories/c/b", "/memories/c/d").unwrap();
     shift_clock(60 * day);
-    assert_eq!(newest(&session).number, first);
+    assert_eq!(log(&session).len(), 3);
     assert_eq!(session.history().text(first).unwrap().as_str(), "text");
 }
 
-/// A change that ended a text was made by a clock that was a long time behind. By its time it was over, but its entry was not
-/// removed yet and still held the text.
+/// A change that ended a text was made by a clock that was a long time behind.
 #[test]
 fn forgetting_removes_a_text_that_a_change_with_a_clock_behind_has_ended() {
     let day = 24 * 60 * 60 * 1_000;
@@ -137,7 +135,7 @@ fn forgetting_removes_a_text_that_a_change_with_a_clock_behind_has_ended() {
     shift_clock(-60 * day);
     session.files().write("/memories/a", "public").unwrap();
     shift_clock(60 * day);
-    assert!(matches!(session.history().text(first), Err(FileError::VersionGone(_))));
+    assert_eq!(session.history().text(first).unwrap().as_str(), "secret");
     assert_eq!(session.history().status().unwrap().bytes, 6);
     assert_eq!(session.history().forget("/memories/a", Some(first), |_| {}).unwrap(), 1);
     assert_eq!(session.history().status().unwrap().bytes, 0);
@@ -157,13 +155,15 @@ fn changes_deep_in_folders_drop_what_time_and_room_leave_no_place_for() {
         let status = session.history().status().unwrap();
         assert!(status.bytes <= 10 + 7, "step {step}: {status:?}");
     }
-    shift_clock(40 * 24 * 60 * 60 * 1_000);
-    for step in 0..40 {
+    for step in 0..53 {
+        if step < 12 {
+            shift_clock(3 * 24 * 60 * 60 * 1_000);
+        }
         let (old, new) = if step % 2 == 0 { ("a", "b") } else { ("b", "a") };
         session.files().rename(&path(old), &path(new)).unwrap();
     }
     let status = session.history().status().unwrap();
-    assert_eq!((status.entries, status.bytes), (40, 0));
+    assert_eq!((status.entries, status.bytes), (53, 0));
     assert_whole(&session, "deep");
 }
 

@@ -27,7 +27,7 @@ pub(super) struct Past<'s, S> {
     pub(super) root: &'s Root,
     object: ObjectId,
     history: History,
-    /// Entries before this time, in milliseconds since 1970, count as absent.
+    /// Entries below this age of the history count as absent.
     from: u64,
 }
 
@@ -55,8 +55,7 @@ impl<'s, S: NodeSource> Past<'s, S> {
         self.visit_some(number, &|version| !self.is_expired(version), visitor)
     }
 
-    /// Visits entries in order, as [`visit`](Self::visit), those whose time is over too. An entry behind one that counts was not
-    /// removed, even if its own time is over because the clock was behind when it was made.
+    /// Visits entries in order, as [`visit`](Self::visit), those whose time is over too.
     pub(super) fn visit_with_expired(
         &self,
         number: u64,
@@ -124,7 +123,7 @@ impl<'s, S: NodeSource> Past<'s, S> {
 
     /// Whether the time of an entry is over, so that it counts as absent.
     pub(super) fn is_expired(&self, version: &Version) -> bool {
-        version.time < self.from
+        version.age < self.from
     }
 
     /// Visits all entries that can be read, in order. Returns whether others are lost, and why some cannot be read.

@@ -45,7 +45,7 @@ pub(super) struct Located {
 /// # Errors
 /// Those of [`History::text`](crate::History::text).
 pub(crate) fn text(open: &Open, number: u64) -> Result<FileText, FileError> {
-    let from = expired_before(open, open.root()).unwrap_or_default();
+    let from = expired_before(open, open.root());
     let source = ReadAhead::new(open, Scope::ALL);
     let past = Past::open(&source, open.root(), from)?.ok_or(FileError::NoSuchVersion(number))?;
     let located = locate(&past, number)?;
@@ -78,8 +78,8 @@ pub(super) fn read<S: NodeSource>(
 
 /// Finds the text of a version by following the file forward from its entry.
 ///
-/// Entries made while the clock was behind can be expired although entries before them still count. Expired renames are followed
-/// all the same; the texts that expired entries hold are gone.
+/// If the entry of the version is gone, expired ones may follow. Renames among them are followed all the same; the texts that
+/// they hold are gone.
 pub(super) fn locate<S: NodeSource>(past: &Past<'_, S>, number: u64) -> Result<Located, FileError> {
     // No change has the number 0, but it stands for the version before the first.
     if number == 0 {
@@ -322,8 +322,8 @@ pub(super) struct Now {
 
 /// Where the file of an entry is now.
 ///
-/// Entries whose time is over count here. After a clock has gone back and forth, one of them may be the newest of a file that
-/// is in the tree, and the file would look deleted. A restore to another path would then give its number to a second file.
+/// Entries whose time is over count here. One of them may be the newest of a file that is in the tree, and the file would look
+/// deleted. A restore to another path would then give its number to a second file.
 /// Entries are removed from the oldest on, so the newest of a file is there as long as any of them. If entries after the newest
 /// that can be read are lost, the tree says where the file is and which change was its last.
 pub(super) fn now_of(txn: &Txn<'_>, file: u64, from: u64) -> Result<Now, FileError> {

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use inmost_format::record::history::{Before, Channel, Operation, Version};
 
-use crate::session::{HistorySettings, milliseconds, time_of};
+use crate::session::{HistorySettings, milliseconds, now, time_of};
 use crate::vfs::file_text::FileText;
 
 /// The settings of a history, and what it holds.
@@ -26,6 +26,10 @@ pub struct HistoryStatus {
     pub unreadable: u64,
     /// The number of its first entry, if an earlier history was lost to damage.
     pub lost_before: Option<u64>,
+    /// Until when a text that is replaced or deleted now is kept at least, by the clock; `None` if no versions are kept. If the clock
+    /// is behind the latest time that the history has seen, that time counts.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub kept_until: Option<SystemTime>,
 }
 
 /// One change, and the version that it made.
@@ -157,13 +161,14 @@ impl VersionQuery {
         self
     }
 
-    /// Lists only changes at this time or later.
+    /// Lists only changes at this time or later. One that was made with a clock that was behind counts by the latest time that
+    /// the history had seen before it.
     pub fn since(mut self, time: SystemTime) -> Self {
         self.since = Some(time.max(SystemTime::UNIX_EPOCH));
         self
     }
 
-    /// Lists only changes before this time.
+    /// Lists only changes before this time, and those whose time is in the future, because a clock was wrong.
     pub fn until(mut self, time: SystemTime) -> Self {
         self.until = Some(time.max(SystemTime::UNIX_EPOCH));
         self
@@ -176,9 +181,21 @@ impl VersionQuery {
             && self.actor.as_deref().is_none_or(|actor| actor == version.actor.as_str())
             && self.kind.is_none_or(|kind| kind == VersionKind::of(version.operation))
             && self.channel.is_none_or(|channel| channel == VersionChannel::of(version.channel))
-            && self.since.is_none_or(|since| version.time >= milliseconds(since))
-            && self.until.is_none_or(|until| version.time < milliseconds(until))
+            && self.since.is_none_or(|since| is_since(version, milliseconds(since)))
+            && self.until.is_none_or(|until| is_until(version, milliseconds(until)))
     }
+}
+
+/// Whether a change was made at this time or later. One that was made with a clock that was behind counts as made at the latest
+/// time that the history had seen by then, unless that is in the future: then the clock before it was wrong.
+fn is_since(version: &Version, since: u64) -> bool {
+    let seen = version.time.saturating_add(version.late);
+    version.time >= since || seen >= since && seen <= now()
+}
+
+/// Whether a change was made before this time, or may have been: its time is in the future, so that its clock was wrong.
+fn is_until(version: &Version, until: u64) -> bool {
+    version.time < until || version.time > now()
 }
 
 impl fmt::Debug for VersionQuery {

@@ -1,14 +1,16 @@
 //! Lists the history, and tells what it holds.
 
 use std::collections::{BTreeMap, HashSet};
+use std::time::SystemTime;
 
 use super::entries::{Found, Past, below, is_damage};
 use super::find::{Walk, visit_files};
 use super::info::{HistoryStatus, VersionInfo, VersionPage, VersionQuery, VersionText};
 use crate::session::history::{Version, expired_before};
-use crate::session::{HistorySettings, Open, ReadAhead, Scope, StoreError};
+use crate::session::{HistorySettings, Open, ReadAhead, Scope, StoreError, now, time_of};
 use crate::vfs::error::FileError;
 use crate::vfs::path::MemoryPath;
+use inmost_format::record::node::Root;
 use inmost_format::record::{Flaw, Kind, NodeSource};
 
 /// Up to `most` versions before a number, the newest first.
@@ -23,7 +25,7 @@ pub(crate) fn list(
 ) -> Result<VersionPage, FileError> {
     let path = query.path.as_ref().map(|path| MemoryPath::parse(path.as_str())).transpose()?;
     let mut page = VersionPage { items: Vec::new(), unreadable: 0, next: None };
-    let from = expired_before(open, open.root()).unwrap_or_default();
+    let from = expired_before(open, open.root());
     let source = ReadAhead::backward(open, Scope::ALL);
     let Some(past) = Past::open(&source, open.root(), from)? else { return Ok(page) };
     let (mut looked, mut walks) = (0_usize, Walks::new());
@@ -83,6 +85,7 @@ pub(crate) fn status(open: &Open) -> Result<HistoryStatus, StoreError> {
         is_damaged: false,
         unreadable: 0,
         lost_before: None,
+        kept_until: kept_until(root, 0),
     };
     let source = ReadAhead::once(open);
     let surveyed = Past::open(&source, root, 0).and_then(|past| {
@@ -92,6 +95,7 @@ pub(crate) fn status(open: &Open) -> Result<HistoryStatus, StoreError> {
         Ok(None) => {}
         Ok(Some((history, unreadable))) => {
             status.entries = history.count();
+            status.kept_until = kept_until(root, history.seen.latest);
             status.bytes = history.held;
             status.unreadable = unreadable;
             status.lost_before = (history.lost_before > 0).then_some(history.lost_before);
@@ -101,6 +105,10 @@ pub(crate) fn status(open: &Open) -> Result<HistoryStatus, StoreError> {
         Err(_) => return Err(StoreError::tampered(Kind::History, Flaw::Malformed)),
     }
     Ok(status)
+}
+
+fn kept_until(root: &Root, latest: u64) -> Option<SystemTime> {
+    (root.keep > 0).then(|| time_of(now().max(latest).saturating_add(root.keep)))
 }
 
 /// Versions to be followed, each by its place in the page.

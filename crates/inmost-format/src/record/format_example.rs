@@ -6,7 +6,7 @@ use blake2::digest::consts::U32;
 use blake2::{Blake2b, Digest};
 
 use super::format_page::Page;
-use super::history::{Before, Channel, Operation, Retired};
+use super::history::{Before, Channel, Operation, Retired, Seen};
 use super::node::{Root, Text, Trail, What};
 use super::readings::{self, Reading, Readings};
 use super::{Kind, Node, NodeSource, ObjectId, RecordError, RecordId, Sealed, Sealer, Tag};
@@ -212,6 +212,9 @@ fn the_history_of_the_page_holds_what_the_page_says() {
     }
     assert_eq!((created.file, modified.file, deleted.file), (256, 256, 129));
     assert_eq!((created.time, deleted.time), (1_700_000_000_123, 1_700_000_600_000));
+    let (latest, age) = (1_700_000_600_000, 599_877);
+    assert_eq!((created.age, created.late, deleted.age, deleted.late), (0, 0, age, 0));
+    assert_eq!(history.seen, Seen { age, latest, ..Seen::default() });
     assert_eq!((created.actor.as_str(), deleted.actor.as_str()), ("", "night-agent"));
     assert_eq!(modified.path.as_str(), "/memories/long.txt");
     assert_eq!(deleted.path.as_str(), "/memories/gone.md");

@@ -36,11 +36,36 @@ pub struct History {
     /// The number of the commit that changed it last. A repair tells by it which of two heads is later.
     #[serde(with = "codec::fixed")]
     pub commit: u64,
+    /// The time that it has seen pass.
+    pub seen: Seen,
     /// The entries but for the newest.
     pub body: Body<Versions>,
     /// The newest entries, behind those of the body. When the next one does not fit, they become a leaf of the body; so a
     /// change writes the head alone, and a leaf now and then.
     pub newest: Versions,
+}
+
+/// The time that a history has seen pass, from the clocks of its changes. All times are in milliseconds since 1970.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+pub struct Seen {
+    /// The age: how many milliseconds have passed. It never falls.
+    #[serde(with = "codec::fixed")]
+    pub age: u64,
+    /// The latest time of the clock that is believed; 0 before the first change.
+    #[serde(with = "codec::fixed")]
+    pub latest: u64,
+    /// The time of age 0, by the clock that was believed before this one; 0 without one.
+    #[serde(with = "codec::fixed")]
+    pub former: u64,
+    /// The first time of a clock that shows something else and is not believed yet; 0 without one.
+    #[serde(with = "codec::fixed")]
+    pub from: u64,
+    /// The latest time of this other clock.
+    #[serde(with = "codec::fixed")]
+    pub to: u64,
+    /// How far this other clock has gone on, as far as that counts.
+    #[serde(with = "codec::fixed")]
+    pub passed: u64,
 }
 
 /// Entries of a history in the order of their numbers.
@@ -52,8 +77,12 @@ pub struct Versions(pub Vec<Version>);
 pub struct Version {
     /// The number of the change: 64 times its commit, plus its place in the group.
     pub number: u64,
-    /// When it was made, in milliseconds since 1970.
+    /// When it was made by the clock of its machine, in milliseconds since 1970.
     pub time: u64,
+    /// The age of the history then. It is not lower than that of the entry before.
+    pub age: u64,
+    /// By how many milliseconds that clock was behind the latest time that the history had seen; 0 if it was not.
+    pub late: u64,
     /// What it did.
     pub operation: Operation,
     /// The part of the program that made it.
@@ -194,6 +223,8 @@ impl Version {
         Self {
             number,
             time,
+            age: 0,
+            late: 0,
             operation: Operation::Forgotten,
             channel: Channel::Files,
             actor: Name::new(""),
@@ -213,8 +244,10 @@ impl Version {
 
     /// The entry that stands for entries which a repair left out, because they could not be read: all that there were from this
     /// number on, up to the next entry.
-    pub fn missing(number: u64, time: u64) -> Self {
-        Self::nothing(number, time)
+    pub fn missing(number: u64, time: u64, age: u64) -> Self {
+        let mut version = Self::nothing(number, time);
+        version.age = age;
+        version
     }
 
     /// Whether this entry stands for others that a repair left out. Any other note of forgotten objects lists at least one.
@@ -244,6 +277,8 @@ impl Drop for Version {
         for number in [
             &mut self.number,
             &mut self.time,
+            &mut self.age,
+            &mut self.late,
             &mut self.file,
             &mut self.previous,
             &mut self.bytes,

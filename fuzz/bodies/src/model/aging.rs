@@ -16,44 +16,101 @@ pub(crate) struct Limits {
     pub(crate) keep: u64,
     /// The most bytes of earlier texts.
     pub(crate) room: u64,
-    /// Whether the session drops versions by age. It is decided when versions are kept for the first time in it.
-    trusts_clock: Option<bool>,
+    /// The time that the history has seen pass.
+    pub(crate) witness: Witness,
+    /// Whether entries whose time is over count too.
+    pub(crate) shows_all: bool,
     /// The entries up to this number may have lost what they held, because there was no room at some commit.
     pub(crate) may_drop: u64,
 }
 
 impl Limits {
     pub(crate) fn new(now: u64) -> Self {
-        Self { now, keep: 0, room: ROOM, trusts_clock: None, may_drop: 0 }
+        let witness = Witness::default();
+        Self { now, keep: 0, room: ROOM, witness, shows_all: false, may_drop: 0 }
     }
 }
 
-impl Past {
-    /// A session was opened. It drops nothing by age if the clock is further ahead of the newest entry than the set time.
-    /// `is_empty` says that the store has no entry: the last one may have been removed before.
-    pub(crate) fn opened(&mut self, is_empty: bool) {
-        let Limits { now, keep, .. } = self.limits;
-        let newest = self.changes.last().filter(|_| !is_empty);
-        let is_near = newest.is_none_or(|newest| newest.time.saturating_add(keep) >= now);
-        self.limits.trusts_clock = (keep > 0).then_some(is_near);
-    }
+/// Sees time pass by the clocks of the changes, as docs/FORMAT.md says under "Age".
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Witness {
+    age: u64,
+    /// The latest time of the clock that is believed.
+    believed: Option<u64>,
+    /// The time of age 0 by the clock that was believed before.
+    former: Option<u64>,
+    doubted: Option<Doubted>,
+}
 
+/// A clock that went back or far ahead.
+#[derive(Clone, Debug)]
+struct Doubted {
+    is_ahead: bool,
+    first: u64,
+    last: u64,
+    went_on: u64,
+}
+
+impl Witness {
+    /// Sees a change. Returns the age.
+    pub(crate) fn see(&mut self, now: u64, keep: u64) -> u64 {
+        let (now, step) = (now.max(1), step(keep));
+        let Some(believed) = self.believed else {
+            self.believed = Some(now);
+            return self.age;
+        };
+        if believed <= now && now - believed <= step {
+            self.age += now - believed;
+            (self.believed, self.doubted) = (Some(now), None);
+            return self.age;
+        }
+        let is_ahead = now > believed;
+        let doubted = match self.doubted.take() {
+            Some(doubted) if doubted.is_ahead == is_ahead && doubted.first <= now => doubted,
+            _ => Doubted { is_ahead, first: now, last: now, went_on: 0 },
+        };
+        let (went_on, last) = (now.saturating_sub(doubted.last).min(step), doubted.last);
+        let went_on = doubted.went_on.saturating_add(went_on);
+        if went_on < step.saturating_mul(4) {
+            self.doubted = Some(Doubted { went_on, last: last.max(now), ..doubted });
+            return self.age;
+        }
+        let born = believed.saturating_sub(self.age);
+        // Of a clock that is ahead, all that it shows: what nobody changed in, and once only.
+        if is_ahead {
+            let by_former = self.former.map_or(u64::MAX, |former| last.saturating_sub(former));
+            self.age += (last - believed).min(by_former.saturating_sub(self.age));
+        }
+        (self.believed, self.former) = (Some(last), Some(born).filter(|born| *born > 0));
+        self.see(now, keep)
+    }
+}
+
+fn step(keep: u64) -> u64 {
+    (keep / 8).max(1)
+}
+
+impl Past {
     /// The settings were changed. Entries whose time was over may have gone in the same commit.
     pub(crate) fn set(&mut self, keep: u64, room: u64) {
         self.mark_expired();
         if keep == 0 {
-            self.changes.clear();
-        } else {
-            // Without entries, no clock is ahead.
-            self.limits.trusts_clock.get_or_insert(true);
+            self.end();
         }
         (self.limits.keep, self.limits.room, self.keeps) = (keep, room, keep > 0);
     }
 
-    /// Whether an entry counts: its time is not more than the set time ago.
+    /// The history is dropped. The next one has seen nothing.
+    pub(crate) fn end(&mut self) {
+        self.changes.clear();
+        self.limits.witness = Witness::default();
+    }
+
+    /// Whether an entry counts: the history has not seen more than the set time and a step pass since.
     pub(crate) fn is_listed(&self, change: &Change) -> bool {
-        let Limits { now, keep, trusts_clock, .. } = self.limits;
-        trusts_clock == Some(false) || change.time.saturating_add(keep) >= now
+        let Limits { now, keep, shows_all, .. } = self.limits;
+        let age = self.limits.witness.clone().see(now, keep);
+        shows_all || change.age.saturating_add(keep).saturating_add(step(keep)) >= age
     }
 
     /// The entries that count, the oldest first.

@@ -24,7 +24,7 @@ impl Past {
             }
             match &next.took {
                 Took::File(text) if counts(next) => return Ok(text.clone()),
-                // Only a rename leaves the text as it is. It leads on even if its time is over, because the clock was behind. Without
+                // Only a rename leaves the text as it is. It leads on even if its time is over. Without
                 // its old path, what was before it is forgotten.
                 Took::Nothing if next.kind == VersionKind::Renamed && !next.old_path.is_empty() => {
                     version = self.number(next);

@@ -55,6 +55,8 @@ pub(crate) struct Change {
     pub(crate) id: usize,
     /// Milliseconds since 1970.
     pub(crate) time: u64,
+    /// The age of the history then.
+    pub(crate) age: u64,
     pub(crate) kind: VersionKind,
     pub(crate) channel: VersionChannel,
     pub(crate) path: String,
@@ -144,6 +146,7 @@ impl Past {
         }
         let id = change.id;
         change.held = held(&change.took);
+        change.age = self.limits.witness.see(change.time, self.limits.keep);
         self.changes.push(change);
         Last::Is(id)
     }
@@ -153,6 +156,7 @@ impl Past {
         Change {
             id: self.next(),
             time: self.limits.now,
+            age: 0,
             kind,
             channel: self.channel,
             path: path.to_owned(),
@@ -301,6 +305,7 @@ impl Past {
                 note.channel = version.channel;
                 let time = version.time.duration_since(UNIX_EPOCH).unwrap().as_millis();
                 note.time = note.time.min(u64::try_from(time).unwrap());
+                note.age = self.limits.witness.see(note.time, self.limits.keep);
                 self.changes.insert(at, note);
             }
             let Some(change) = self.changes.get(at).cloned() else {

@@ -6,7 +6,7 @@ use super::requests::{refusal, settings};
 use crate::model::Memory;
 use crate::model::past::{Past, Took};
 use crate::store::{Store, store_error};
-use inmost::internals::stop_clock;
+use inmost::internals::show_all;
 use inmost::{FileError, StoreError, VersionInfo, VersionQuery, VersionText};
 
 /// The log, the oldest entry first.
@@ -25,16 +25,16 @@ pub(super) fn log(store: &Store) -> Result<Vec<VersionInfo>, StoreError> {
     }
 }
 
-/// All entries that there are, the oldest first. At the first time that a clock can show, nothing is expired.
-pub(super) fn physical(store: &Store, past: &Past) -> Result<Vec<VersionInfo>, StoreError> {
+/// All entries that there are, the oldest first.
+pub(super) fn physical(store: &Store) -> Result<Vec<VersionInfo>, StoreError> {
     let log = log(store)?;
     let count = store.session().history().status()?.entries;
     if usize::try_from(count) == Ok(log.len()) {
         return Ok(log);
     }
-    stop_clock(0);
+    show_all(true);
     let all = self::log(store);
-    stop_clock(past.limits.now);
+    show_all(false);
     let all = all?;
     assert_eq!(usize::try_from(count), Ok(all.len()), "another number of entries");
     Ok(all)
@@ -44,7 +44,7 @@ pub(super) fn physical(store: &Store, past: &Past) -> Result<Vec<VersionInfo>, S
 pub(super) fn compare(store: &Store, memory: &mut Memory, work: &Work) -> bool {
     let past = &mut memory.past;
     let log = log(store).unwrap();
-    let all = physical(store, past).unwrap();
+    let all = physical(store).unwrap();
     if work.has_committed {
         past.mark_expired();
     }
@@ -86,8 +86,8 @@ pub(super) struct Work {
 /// Finds out which entries have lost what they held, because there was no room: the first ones, up to some entry. Returns
 /// whether there are new ones.
 fn learn_texts(store: &Store, past: &mut Past) -> bool {
-    let now = std::mem::take(&mut past.limits.now);
-    stop_clock(0);
+    past.limits.shows_all = true;
+    show_all(true);
     let (mut last_gone, mut first_kept) = (0, u64::MAX);
     for holder in past.changes.iter().filter(|change| past.number(change) <= past.limits.may_drop) {
         let number = past.number(holder);
@@ -103,8 +103,8 @@ fn learn_texts(store: &Store, past: &mut Past) -> bool {
             Err(error) => panic!("{error}: {holder:?}"),
         }
     }
-    past.limits.now = now;
-    stop_clock(now);
+    past.limits.shows_all = false;
+    show_all(false);
     let (may_drop, numbers) = (past.limits.may_drop, &past.numbers);
     for change in &mut past.changes {
         let number = numbers[&change.id];

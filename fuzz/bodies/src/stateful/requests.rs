@@ -11,7 +11,7 @@ use crate::model::{Memory, Refusal, Why};
 use crate::naive::canonical;
 use crate::ops::PastCall;
 use crate::store::Store;
-use inmost::internals::stop_clock;
+use inmost::internals::show_all;
 use inmost::{FileError, HistorySettings, StoreError, VersionInfo};
 
 /// Makes a request. After a store error, the model is as if it had succeeded, or partly so.
@@ -154,13 +154,11 @@ fn forget(
         Err(error) => panic!("{error}"),
     };
     let left: BTreeMap<u64, VersionInfo> =
-        physical(store, &memory.past)?.into_iter().map(|it| (it.number, it)).collect();
-    let now = memory.past.limits.now;
-    // At the first time that a clock can show, nothing is expired.
+        physical(store)?.into_iter().map(|it| (it.number, it)).collect();
     let is_gone = |number: u64| {
-        stop_clock(0);
+        show_all(true);
         let is_gone = store.session().history().text(number).is_err();
-        stop_clock(now);
+        show_all(false);
         is_gone
     };
     let (path, until) = (canonical.unwrap_or_default(), until.unwrap_or(u64::MAX));

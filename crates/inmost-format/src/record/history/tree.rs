@@ -8,13 +8,22 @@ use super::super::node::Node;
 use super::super::sealed::{BODY_BYTES, NODE_BYTES};
 use super::super::tree::{Body, HEAD_FIELDS, Inner, Leaf, Owner, Summary, by_position, divide};
 use super::super::{Kind, NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag};
-use super::{Before, History, Version, VersionRange, Versions};
+use super::{Before, History, Seen, Version, VersionRange, Versions};
 
 impl History {
     /// A history without entries.
     pub fn empty() -> Self {
-        let (body, newest) = (Body::empty(), Versions::default());
-        Self { next_index: 0, held: 0, texts_from: 0, lost_before: 0, commit: 0, body, newest }
+        let (seen, body, newest) = (Seen::default(), Body::empty(), Versions::default());
+        Self {
+            next_index: 0,
+            held: 0,
+            texts_from: 0,
+            lost_before: 0,
+            commit: 0,
+            seen,
+            body,
+            newest,
+        }
     }
 
     /// The number of entries.
@@ -231,7 +240,9 @@ fn size_of(version: &Version) -> Result<usize, RecordError> {
 
 /// Bytes of the newest entries, which the head holds. A longer entry becomes a leaf at once, which may take a larger record,
 /// because it may have two of the longest paths.
-const NEWEST: usize = NODE_BYTES - HEAD_FIELDS - TOP_REFS;
+const NEWEST: usize = NODE_BYTES - HEAD_FIELDS - SEEN - TOP_REFS;
+/// Bytes of the time that a history has seen.
+const SEEN: usize = 48;
 /// Bytes of entries in a leaf of several: a node's body less the length.
 const LEAF: usize = NODE_BYTES - 3;
 /// Bytes of references in the head: a few, because it is written with each change.

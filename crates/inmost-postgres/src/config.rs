@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio_postgres::Config;
-use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
+use tokio_postgres::config::{Host, SslMode, SslNegotiation, TargetSessionAttrs};
 
+#[cfg(unix)]
+use super::failure::Failure;
 use super::password::{self, PasswordFileError};
 use super::url::PostgresUrl;
 
@@ -30,7 +32,14 @@ impl PostgresConfig {
     /// `sslmode=verify-full`.
     pub fn new(url: &PostgresUrl) -> Self {
         let mut config = url.config.clone();
-        config.ssl_mode(if url.uses_tls() { SslMode::Require } else { SslMode::Disable });
+        // Without TLS, a guard takes its place on TCP; see `plain.rs`. So nothing asks the server for TLS either.
+        config.ssl_mode(SslMode::Require);
+        if !url.uses_tls() {
+            config.ssl_negotiation(SslNegotiation::Direct);
+            if config.get_hosts().iter().any(is_socket) {
+                config.ssl_mode(SslMode::Disable);
+            }
+        }
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(CONNECT_TIMEOUT);
         }
@@ -109,12 +118,47 @@ impl PostgresConfig {
         hosts.collect::<Vec<_>>().join(",")
     }
 
+    /// Whether it connects through Unix sockets.
+    #[cfg(unix)]
+    pub(super) fn has_socket(&self) -> bool {
+        self.config.get_hosts().iter().any(is_socket)
+    }
+
+    /// Connects to the first Unix socket that accepts.
+    #[cfg(unix)]
+    pub(super) async fn connect_to_socket(&self) -> Result<tokio::net::UnixStream, Failure> {
+        let ports = self.config.get_ports();
+        let limit = self.config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT);
+        let mut failure = String::new();
+        for (number, host) in self.config.get_hosts().iter().enumerate() {
+            let Host::Unix(folder) = host else {
+                return Err(Failure::Unreachable(MIXED.to_owned()));
+            };
+            let port = ports.get(number).or(ports.first()).copied().unwrap_or(5432);
+            let path = folder.join(format!(".s.PGSQL.{port}"));
+            match tokio::time::timeout(limit, tokio::net::UnixStream::connect(path)).await {
+                Ok(Ok(stream)) => return Ok(stream),
+                Ok(Err(error)) => failure = error.to_string(),
+                Err(_) => "it does not respond".clone_into(&mut failure),
+            }
+        }
+        Err(Failure::Unreachable(format!("cannot connect to {}: {failure}", self.address())))
+    }
+
     pub(super) fn role(&self) -> &str {
         self.config.get_user().unwrap_or_default()
     }
 
     pub(super) fn database(&self) -> &str {
         self.config.get_dbname().unwrap_or_else(|| self.role())
+    }
+}
+
+fn is_socket(host: &Host) -> bool {
+    match host {
+        Host::Tcp(_) => false,
+        #[cfg(unix)]
+        Host::Unix(_) => true,
     }
 }
 
@@ -127,6 +171,8 @@ impl fmt::Debug for PostgresConfig {
 
 /// A thread of a process rarely does more than one call at a time, and the server's connections are for all its clients.
 const CONNECTIONS: usize = 8;
+#[cfg(unix)]
+const MIXED: &str = "the URL names Unix sockets and other hosts; name only one kind";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longer than a failover usually takes, so that a commit that waits for it ends with an outcome.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);

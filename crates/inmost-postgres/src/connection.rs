@@ -13,13 +13,18 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::time::timeout;
+#[cfg(unix)]
+use tokio_postgres::NoTls;
 use tokio_postgres::error::Severity;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{AsyncMessage, Client, NoTls, Row};
+use tokio_postgres::{AsyncMessage, Client, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::config::PostgresConfig;
 use super::failure::{Failure, described, unreachable};
+#[cfg(unix)]
+use super::plain::Guarded;
+use super::plain::Plain;
 
 /// A parameter of a statement, with its type. Statements with typed parameters need no name on the server.
 pub(super) type Parameter<'a> = (&'a (dyn ToSql + Sync), Type);
@@ -63,7 +68,15 @@ impl Connection {
                     let driver: Driver = Box::new(move |cx| it.poll_message(cx));
                     (client, driver)
                 }),
-                None => config.config.connect(NoTls).await.map(|(client, mut it)| {
+                #[cfg(unix)]
+                None if config.has_socket() => {
+                    let stream = Guarded::new(config.connect_to_socket().await?);
+                    config.config.connect_raw(stream, NoTls).await.map(|(client, mut it)| {
+                        let driver: Driver = Box::new(move |cx| it.poll_message(cx));
+                        (client, driver)
+                    })
+                }
+                None => config.config.connect(Plain).await.map(|(client, mut it)| {
                     let driver: Driver = Box::new(move |cx| it.poll_message(cx));
                     (client, driver)
                 }),

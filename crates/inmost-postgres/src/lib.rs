@@ -23,6 +23,7 @@ mod generation;
 mod opening;
 mod password;
 mod place;
+mod plain;
 mod pool;
 mod rows;
 mod schema;

@@ -10,7 +10,7 @@ use crate::store::{database, naming};
 
 /// Lock a store that `inmost unlock` has unlocked
 ///
-/// Running calls may finish first, for at most ten seconds. When this command succeeds, the key daemon process has ended. An
+/// Running calls may finish first, for at most ten seconds. When this command succeeds, the key daemon process has ended. A
 /// daemon that does not respond, such as a stopped process, is reported after a minute, with exit code 13.
 /// Programs that were given a passphrase, such as an MCP server, can still open the store themselves.
 #[derive(clap::Args)]

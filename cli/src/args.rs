@@ -60,6 +60,10 @@ pub(crate) struct OpenArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_wait)]
     pub(crate) wait: Option<Duration>,
 
+    /// Refuse a store of which it is unknown whether this is its newest state, with exit code 16, instead of warning
+    #[arg(long)]
+    pub(crate) require_fresh: bool,
+
     /// Do not mention that a store uses much more disk space than it needs
     #[arg(long)]
     pub(crate) no_compact_hint: bool,

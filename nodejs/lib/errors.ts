@@ -19,6 +19,7 @@ export type StoreErrorCode =
   | 'FilesReplaced'
   | 'ForeignAnchor'
   | 'Forked'
+  | 'FreshnessUnknown'
   | 'Halted'
   | 'HeaderDamaged'
   | 'HeaderRolledBack'

@@ -130,6 +130,7 @@ impl Vault {
         note.switched = true;
         let _ = storage.begin_rewrite(&note);
         if let Some(mark) = mark {
+            anchor.continue_after(root.anchored);
             anchor.renew(storage, &mark);
         }
         match storage.set_aside(old, note.kept_header.as_deref()) {

@@ -233,7 +233,8 @@ pub(super) fn write_and_announce(
     progress: &mut dyn FnMut(u64),
 ) -> Result<Written, StoreError> {
     let commit = open.root().commit.saturating_add(1);
-    let root = versions.root(&Root { commit, trail: open.next_trail(), ..open.root().clone() });
+    let (trail, anchored) = (open.next_trail(), open.anchored_now());
+    let root = versions.root(&Root { commit, trail, anchored, ..open.root().clone() });
     let from = ReadAhead::once(open);
     let written = write_generation(&from, &root, open.storage(), next, &mut strict, progress)?;
     if let NextKeys::Rotated(keys) = &next.keys

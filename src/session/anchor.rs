@@ -37,7 +37,7 @@ use inmost_format::crypto::keys::AnchorKey;
 use inmost_format::crypto::keys::StoreId;
 use inmost_format::header::Unlocked;
 use inmost_format::secret::Granted;
-use inmost_storage::{Storage, StorageError};
+use inmost_storage::Storage;
 
 mod block;
 pub(crate) mod file_anchor;
@@ -111,6 +111,12 @@ struct Held {
     /// Whether the pair in use holds the marks of two writes in a row, in the present trust.
     is_paired: bool,
     is_known: bool,
+    /// The sequence of the last write that is known to be on the disk.
+    synced: u64,
+    /// Whether this session has synced a write.
+    has_synced: bool,
+    /// Writes of this session, since one failed.
+    writes: u64,
 }
 
 impl Anchor {
@@ -122,6 +128,9 @@ impl Anchor {
             sequence: 0,
             is_paired: false,
             is_known: true,
+            synced: 0,
+            has_synced: false,
+            writes: 0,
         };
         Self {
             key: keys.anchor_key(),
@@ -255,6 +264,26 @@ impl Anchor {
         }
     }
 
+    /// Compares the slots with what the root says: that the anchor had been written so often, and was on the disk. Slots from
+    /// before that were put back, and show nothing.
+    pub(super) fn check_sequence(&self, anchored: u64) {
+        let newest = self.opened.0.as_ref().and_then(Evidence::newest);
+        let is_older = newest.is_none_or(|(_, slot)| slot.sequence < anchored);
+        self.continue_after(anchored);
+        let mut held = lock(&self.held);
+        held.synced = anchored;
+        held.is_known &= !is_older;
+    }
+
+    /// Gives the next write a sequence above this one.
+    pub(crate) fn continue_after(&self, anchored: u64) {
+        let mut held = lock(&self.held);
+        if held.sequence <= anchored && anchored > 0 {
+            held.sequence = anchored.saturating_add(1);
+            held.is_paired = false;
+        }
+    }
+
     /// Compares the store's newest commit with every mark that was read.
     ///
     /// # Errors
@@ -278,6 +307,15 @@ impl Anchor {
             held.is_paired = false;
         }
         Ok(())
+    }
+
+    /// # Errors
+    /// [`StoreError::FreshnessUnknown`], unless every anchor shows that the store is the newest.
+    pub(super) fn require_fresh(&self) -> Result<(), StoreError> {
+        match self.status() {
+            AnchorStatus::Known => Ok(()),
+            _ => Err(StoreError::FreshnessUnknown),
+        }
     }
 
     /// Takes the store as it is, as somebody has decided. The next write leaves nothing of what was read before.
@@ -326,16 +364,23 @@ impl Anchor {
             && (self.external.is_none() || external == Some(mark))
     }
 
-    /// Writes the mark of a durable commit. Only the first write of a session is synced: if power fails before a later
-    /// one is stored, the store is ahead of its anchor, which is accepted.
+    /// Writes the mark of a durable commit. The first write of a session is synced, and then one of [`SYNC_EVERY`]: if power fails
+    /// before a later one is stored, the store is ahead of its anchor by so many commits at most.
     pub(crate) fn remember(&self, storage: &dyn Storage, mark: &Mark) {
-        self.write_mark(mark, |block| storage.write_anchor(block));
+        self.write_mark(storage, mark, false);
     }
 
-    fn write_mark(&self, mark: &Mark, write: impl FnOnce(&[u8]) -> Result<(), StorageError>) {
+    fn write_mark(&self, storage: &dyn Storage, mark: &Mark, is_durable: bool) {
         let mut held = lock(&self.held);
         let sealed = self.put(&mut held, mark, false);
-        let local = sealed.is_ok() && write(held.block.bytes()).is_ok();
+        let is_due = held.writes.is_multiple_of(SYNC_EVERY);
+        let local = sealed.is_ok()
+            && if is_durable || is_due {
+                held.write_durably(storage)
+            } else {
+                storage.write_anchor(held.block.bytes()).is_ok()
+            };
+        held.writes = if local { held.writes.saturating_add(1) } else { 0 };
         let external = self.external.as_ref().is_none_or(|external| {
             let value = self.seal_external(&held, mark);
             value.is_ok_and(|value| external.advance(mark.commit, &value).is_ok())
@@ -347,7 +392,30 @@ impl Anchor {
     /// rotation none that says that the old keys are in use.
     pub(crate) fn renew(&self, storage: &dyn Storage, mark: &Mark) {
         lock(&self.held).is_paired = false;
-        self.write_mark(mark, |block| storage.write_anchor_durably(block));
+        self.write_mark(storage, mark, true);
+    }
+
+    /// The sequence of the last write that is known to be on the disk, for the next root. What an earlier session has left may be
+    /// in the page cache only, so a session writes it again before its first commit, and syncs it.
+    pub(crate) fn anchored(&self, storage: &dyn Storage) -> u64 {
+        if !lock(&self.held).has_synced {
+            self.sync(storage);
+        }
+        lock(&self.held).synced
+    }
+
+    /// Makes the present slots durable, unless they show nothing.
+    pub(crate) fn sync(&self, storage: &dyn Storage) {
+        let mut held = lock(&self.held);
+        if held.is_paired && held.is_known && (held.unsynced() > 0 || !held.has_synced) {
+            held.write_durably(storage);
+        }
+    }
+
+    /// The block, if this session has written it since it was last synced.
+    pub(crate) fn unsynced(&self) -> Option<Vec<u8>> {
+        let held = lock(&self.held);
+        (held.has_synced && held.unsynced() > 0).then(|| held.block.bytes().to_vec())
     }
 
     /// Puts a mark into the next slot of the pair in use, or into both if the pair does not hold two writes in a row.
@@ -387,11 +455,26 @@ impl Anchor {
 }
 
 impl Held {
+    /// Writes since the last one that is known to be on the disk.
+    fn unsynced(&self) -> u64 {
+        self.sequence.saturating_sub(1).saturating_sub(self.synced)
+    }
+
+    fn write_durably(&mut self, storage: &dyn Storage) -> bool {
+        self.has_synced = storage.write_anchor_durably(self.block.bytes()).is_ok();
+        if self.has_synced {
+            self.synced = self.sequence.saturating_sub(1);
+        }
+        self.has_synced
+    }
+
     fn slot(&self, mark: &Mark) -> Slot {
         let trust = if self.is_known { Trust::Known } else { Trust::Unknown };
         Slot { sequence: self.sequence, trust, is_announced: false, mark: *mark }
     }
 }
 
+/// The anchor is synced after so many commits.
+const SYNC_EVERY: u64 = 64;
 /// The index of a value that the application keeps.
 const EXTERNAL_INDEX: u8 = 4;

@@ -37,6 +37,9 @@ pub enum StoreError {
     EngineNotBuilt,
     /// A commit failed. The state on disk is known only after the next unlock.
     Halted,
+    /// It is not known whether this is the newest state of the store, and [`require_fresh`](crate::VaultOptions::require_fresh)
+    /// was asked for. Nothing has changed.
+    FreshnessUnknown,
     /// The freshness anchor, either the application's or the one beside the header, was written under keys that are not
     /// this store's.
     ForeignAnchor,
@@ -162,6 +165,7 @@ impl StoreError {
             Self::FilesReplaced(_) => "FilesReplaced",
             Self::ForeignAnchor => "ForeignAnchor",
             Self::Forked => "Forked",
+            Self::FreshnessUnknown => "FreshnessUnknown",
             Self::Halted => "Halted",
             Self::HeaderDamaged => "HeaderDamaged",
             Self::HeaderRolledBack { .. } => "HeaderRolledBack",
@@ -220,6 +224,9 @@ impl StoreError {
             Self::Halted => "Unlock the store again; the last change may or may not be there.",
             Self::FilesReplaced(_) => {
                 "Stop the program that changes them, such as a sync client or a restore, and copy the whole folder of the store to another place; then unlock the store again and check the last changes, which may be missing."
+            }
+            Self::FreshnessUnknown => {
+                "Look for a newer copy of the store, and whether the anchor that you keep elsewhere can be read. If there is none, unlock the store without requiring a known freshness, look at its newest entries and its keyslots, and accept it with `inmost accept-rollback`."
             }
             Self::ForeignAnchor => {
                 "Look for a newer copy of the store: this one may be from before its keys were rotated. If the anchor is that of another store, use this store's own."
@@ -314,9 +321,8 @@ impl fmt::Display for StoreError {
             ),
             Self::EngineNotBuilt => f.write_str("The store uses an engine that this build lacks."),
             Self::Halted => f.write_str("An earlier write failed, so the session has stopped."),
-            Self::ForeignAnchor => {
-                f.write_str("The freshness anchor was written with keys that are not this store's.")
-            }
+            Self::ForeignAnchor => f.write_str(FOREIGN_ANCHOR),
+            Self::FreshnessUnknown => f.write_str(FRESHNESS_UNKNOWN),
             Self::AnchorUnavailable => {
                 f.write_str("The freshness anchor cannot be read or written. Nothing has changed.")
             }
@@ -411,6 +417,9 @@ impl std::error::Error for StoreError {
     }
 }
 
+const FOREIGN_ANCHOR: &str =
+    "The freshness anchor was written with keys that are not this store's.";
+const FRESHNESS_UNKNOWN: &str = "It is unknown whether this is the newest state of the store.";
 const FILES_REPLACED: &str = "Another program has changed the files of the open store";
 
 #[cfg(test)]

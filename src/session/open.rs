@@ -217,6 +217,20 @@ impl Open {
         }
     }
 
+    /// What the next root says of the anchor.
+    pub(crate) fn anchored(&self) -> u64 {
+        let anchor = self.anchor.as_ref().filter(|_| self.pulled.is_none());
+        anchor.map_or(self.root.anchored, |anchor| anchor.anchored(&*self.storage))
+    }
+
+    /// As [`anchored`](Self::anchored), for the root of another generation: no earlier state of the anchor is newer than that root.
+    pub(crate) fn anchored_now(&self) -> u64 {
+        if let Some(anchor) = &self.anchor {
+            anchor.sync(&*self.storage);
+        }
+        self.anchored()
+    }
+
     /// As [`remember`](Self::remember), unless every anchor holds this mark already.
     pub(super) fn remember_if_new(&self) {
         if let (Some(anchor), Some(mark)) = (&self.anchor, self.mark())
@@ -257,7 +271,9 @@ impl Open {
     ) {
         let mark = Mark::of(root, generation, root_value);
         if let (Some(anchor), Some(keys), Some(mark)) = (&self.anchor, &self.keys, mark) {
-            anchor.of_copy(keys).remember(storage, &mark);
+            let copy = anchor.of_copy(keys);
+            copy.continue_after(root.anchored);
+            copy.remember(storage, &mark);
         }
     }
 
@@ -337,7 +353,15 @@ impl Open {
     /// Wipes keys and cache, closes the engine, then releases the store's lock.
     pub(super) fn close(self) -> Result<(), StoreError> {
         let Self { engine, storage, sealer, keys, anchor, cache, signatures, pulled, .. } = self;
+        // What is sealed in it needs no key to be written.
+        let anchored = anchor.as_ref().and_then(Anchor::unsynced);
         drop((sealer, keys, anchor, cache, signatures, pulled));
+        if let Some(block) = anchored
+            && storage.check_files().is_ok()
+        {
+            // Best effort: an anchor of the last commits before it, at most, is what a power cut leaves.
+            let _ = storage.write_anchor_durably(&block);
+        }
         let closed = engine.close();
         drop(storage);
         Ok(closed?)

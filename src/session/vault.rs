@@ -75,6 +75,7 @@ pub struct VaultOptions {
     pub(super) session: SessionOptions,
     pub(super) freshness: Option<Arc<dyn FreshnessAnchor>>,
     at_least: Option<FreshnessMark>,
+    pub(super) requires_fresh: bool,
     engine: StorageEngine,
     history: HistorySettings,
     expiry: ExpirySettings,
@@ -166,7 +167,12 @@ impl Vault {
         open.engine().sync()?;
 
         let (bound, found) = (open.root().header, open.mark());
-        let unsettled = freshness::check(&header, &bound, found.as_ref(), &mut anchor, rollback)?;
+        let anchored = open.root().anchored;
+        let unsettled =
+            freshness::check(&header, &bound, found.as_ref(), anchored, &mut anchor, rollback)?;
+        if self.options.requires_fresh && rollback == Rollback::Refuse {
+            anchor.require_fresh()?;
+        }
         open.keep_anchor(anchor);
         leftovers::keep_only(open.storage(), &header, &self.headers)?;
         let session = Session::with(open, &options.session)?;
@@ -272,6 +278,15 @@ impl VaultOptions {
     /// host or another one.
     pub fn at_least(mut self, mark: FreshnessMark) -> Self {
         self.at_least = Some(mark);
+        self
+    }
+
+    /// Refuses a store whose freshness is not known, with [`StoreError::FreshnessUnknown`]: an anchor is missing, damaged or older,
+    /// cannot be read, or had no value. For a vault in a database that is known only with an anchor or a mark of the application.
+    /// [`unlock_accepting_rollback`](Vault::unlock_accepting_rollback) does not ask. Off by default: the status of the session
+    /// tells.
+    pub fn require_fresh(mut self) -> Self {
+        self.requires_fresh = true;
         self
     }
 

@@ -25,6 +25,8 @@ GONE_TEXT = b"Gone.\n"
 CREATED, MODIFIED = 1_700_000_000_123, 1_700_000_600_000
 DAY = 24 * 3600 * 1000
 KEEP, ROOM, UNUSED_FOR = 30 * DAY, 256 << 20, 90 * DAY
+# The sequence of the anchor that was on the disk before the root.
+ANCHORED = 9
 # The changes: 64 times the commit, plus the place in its group.
 SHORT_CREATED, GONE_CREATED, LONG_CREATED, LONG_MODIFIED, GONE_DELETED = 128, 129, 256, 384, 385
 
@@ -141,7 +143,7 @@ class Example:
             chain = prf(chain, b"inmost/1 chain", self.store, root)
         trail = b"".join(reversed(roots)) + bytes(14 * 8) + chain
         body += b"\0" + HISTORY + history_tag + fixed(KEEP, ROOM)
-        body += READINGS + readings_tag + fixed(CREATED, MODIFIED, UNUSED_FOR, CREATED) + trail
+        body += READINGS + readings_tag + fixed(CREATED, MODIFIED, UNUSED_FOR, CREATED, ANCHORED) + trail
         root_tag = self.seal("root", 1, bytes(16), 0, body, whole=True)
         mark = bytes([1, 1, 0]) + bytes(5) + fixed(11, 7, 1, 1) + bytes([len(self.records)]) * 24 + root_tag
         nonce = b"\x0b" * 24

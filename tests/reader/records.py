@@ -185,6 +185,7 @@ class Store:
         self.keep, self.room = body.fixed(), body.fixed()
         readings, readings_tag = body.take(16), body.take(16)
         self.reads_since, last_used, unused_for, last_expiry = (body.fixed() for _ in range(4))
+        self.anchored = body.fixed()
         trail = [body.take(8) for _ in range(20)]
         body.take(32)  # the chain, which is for other hosts
         body.end()
@@ -237,6 +238,7 @@ class Store:
             return "unknown"
         (first, pair, state, older), (second, other_pair, other_state, newer) = sorted(slots)
         in_order = second == first + 1 and (older[0] < newer[0] or older == newer)
+        in_order = in_order and second >= self.anchored
         return "known" if in_order and pair == other_pair and state == other_state == 1 else "unknown"
 
     def check_anchor(self, data):

@@ -188,6 +188,44 @@ fn a_replaced_passphrase_does_not_come_back_without_a_word() {
     }
 }
 
+/// The anchor alone, of an earlier session or of more commits ago than those between two syncs of it, does not hide the newest
+/// commit.
+#[test]
+fn an_older_anchor_does_not_make_an_older_state_known() {
+    if runs_in_a_child("an_older_anchor_does_not_make_an_older_state_known") {
+        return;
+    }
+    for engine in engines() {
+        for (commits, is_earlier) in [(3, true), (130, false)] {
+            let folder = tempfile::tempdir().unwrap();
+            let [original, store] = ["original", "store"].map(|name| folder.path().join(name));
+            let options = VaultOptions::new().kdf_cost(CHEAP).engine(engine);
+            let mut session = options.create(&original, &old()).unwrap();
+            session.files().write("/memories/a", "before").unwrap();
+            if is_earlier {
+                session.lock();
+            }
+            let anchor = fs::read(original.join("anchor")).unwrap();
+            if is_earlier {
+                session = unlock(&original, &old()).unwrap();
+            }
+            for number in 0..commits {
+                session.files().write("/memories/a", &number.to_string()).unwrap();
+            }
+            golden::copy(&original, &store);
+            session.lock();
+            cut_the_journal(&store);
+            assert!(matches!(unlock(&store, &old()), Err(StoreError::RolledBack { .. })));
+            fs::write(store.join("anchor"), anchor).unwrap();
+            let session = unlock(&store, &old()).unwrap();
+            let newest = session.files().read("/memories/a").unwrap().as_str().to_owned();
+            assert_eq!(newest, (commits - 2).to_string());
+            assert_eq!(freshness(&session), AnchorStatus::Unknown, "{commits}");
+            session.lock();
+        }
+    }
+}
+
 /// A process that was killed leaves its files as they are.
 #[test]
 fn the_files_of_a_store_in_use_are_known_to_be_the_newest() {
@@ -215,6 +253,9 @@ fn a_backup_of_a_store_of_unknown_freshness_is_unknown_too() {
         ["store", "backup", "second"].map(|name| folder.path().join(name));
     VaultOptions::new().kdf_cost(CHEAP).create(&store, &old()).unwrap().lock();
     fs::write(store.join("anchor"), b"").unwrap();
+    let strict = VaultOptions::new().require_fresh();
+    let refused = strict.open(&store).unwrap().unlock(&old());
+    assert!(matches!(refused, Err(StoreError::FreshnessUnknown)));
     let session = unlock(&store, &old()).unwrap();
     session.backup(&backup).unwrap();
     session.lock();
@@ -225,7 +266,7 @@ fn a_backup_of_a_store_of_unknown_freshness_is_unknown_too() {
     let session = vault.unlock_accepting_rollback(&old()).unwrap();
     session.backup(&second).unwrap();
     session.lock();
-    let session = unlock(&second, &old()).unwrap();
+    let session = strict.open(&second).unwrap().unlock(&old()).unwrap();
     assert_eq!(freshness(&session), AnchorStatus::Known);
     session.lock();
 }

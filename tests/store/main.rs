@@ -20,6 +20,7 @@ mod rewrite;
 mod samples;
 mod security_page;
 mod set_aside;
+mod spliced;
 mod unlocked_store;
 #[path = "../../src/api/shared_tests/zones.rs"]
 mod zones;

@@ -13,7 +13,7 @@ use super::slot;
 
 /// Accept a store that is, or may be, older than it was
 ///
-/// A store that is older than its rollback anchor does not open. If the anchor is damaged or incomplete, the store opens
+/// A store that is older than its rollback anchor does not open. If the anchor is damaged, incomplete or older, the store opens
 /// with a warning each time. This command lists the harmless causes and the keyslots of that state, asks for confirmation,
 /// and takes the state as the newest. It is needed only once.
 ///
@@ -109,7 +109,7 @@ fn explanation(expected: u64, found: u64) -> String {
     )
 }
 
-const UNKNOWN: &str = "The rollback anchor is damaged or incomplete. So nothing shows whether this is the newest state of the store.\n\
+const UNKNOWN: &str = "The rollback anchor is damaged, incomplete or older. So nothing shows whether this is the newest state of the store.\n\
     Changes may be missing, and a passphrase that was replaced may be valid again.\n\
     The cause is harmless if the store\n\
     - was on a disk with errors, or on one whose power was cut;\n\

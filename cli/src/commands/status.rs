@@ -66,7 +66,8 @@ impl Status {
             json_line::append(&Object::of(&place, &facts), &mut line)?;
             return print(line.as_slice());
         }
-        say(&as_text(&place, &facts))
+        let has_anchor = self.store.open.anchor.is_some();
+        say(&as_text(&place, &facts, has_anchor))
     }
 
     /// The kinds of credential that open the store, if it is locked and none was given.
@@ -141,7 +142,8 @@ impl Status {
     }
 }
 
-fn as_text(place: &str, facts: &Facts) -> String {
+/// `has_anchor` says that the command was given an anchor outside the store.
+fn as_text(place: &str, facts: &Facts, has_anchor: bool) -> String {
     let Facts { disk_bytes, status, history, expiry, daemon, .. } = facts;
     let mut text = format!("store       {}\n", display::path(place));
     let mut line = |name: &str, value: String| {
@@ -185,6 +187,9 @@ fn as_text(place: &str, facts: &Facts) -> String {
         }
     }
     line("freshness", freshness(status.anchor).to_owned());
+    if status.anchor == AnchorStatus::Known && !has_anchor {
+        line("", INSIDE.to_owned());
+    }
     let durability = match status.engine {
         Some(StorageEngine::Postgres) => "a change is acknowledged when the server has stored it",
         _ => "a change is synced to disk before it is acknowledged",
@@ -263,12 +268,14 @@ fn engine(engine: Option<StorageEngine>) -> &'static str {
     }
 }
 
+const INSIDE: &str = "an anchor in the folder of the store cannot tell whether the whole folder was replaced; `--anchor` can";
+
 /// Whether the store is known to be the newest. One that is known to be older does not open.
 fn freshness(freshness: AnchorStatus) -> &'static str {
     match freshness {
         AnchorStatus::Known => "known: the store is not older than its rollback anchor",
         AnchorStatus::Unknown => {
-            "unknown: the rollback anchor is damaged or incomplete; see `inmost accept-rollback`"
+            "unknown: the rollback anchor is damaged, incomplete or older; see `inmost accept-rollback`"
         }
         AnchorStatus::WasMissing => {
             "unknown this time: the anchor file had no value for this store, so it was made"

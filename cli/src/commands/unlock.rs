@@ -57,6 +57,9 @@ impl Unlock {
         if let Some(anchor) = &self.store.open.anchor {
             options = options.anchor(anchor);
         }
+        if self.store.open.require_fresh {
+            options = options.require_fresh();
+        }
         if self.foreground {
             let secret = self.store.secret(Input::Free)?;
             let ready = |freshness| {

@@ -235,12 +235,16 @@ impl OpenArgs {
     fn hold(&self, place: &Path, connect: ConnectOptions, expires: bool) -> Result<Held, Failure> {
         let options = place::vault_options(place, self.anchor.as_deref())?;
         let options = if expires { options } else { options.keep_unused_files() };
+        let options = if self.require_fresh { options.require_fresh() } else { options };
         let daemon = connect.anchor(self.anchor.as_deref());
         let wait = self.wait.unwrap_or(WAIT);
         let begin = Instant::now();
         let mut is_silent = io::stderr().is_terminal();
         loop {
             if let Some(client) = daemon.connect(place)? {
+                if self.require_fresh && client.status()?.anchor != AnchorStatus::Known {
+                    return Err(naming::at(place, StoreError::FreshnessUnknown));
+                }
                 return Ok(Held::Daemon(client));
             }
             match database::open(&options, place) {
@@ -350,7 +354,7 @@ impl OpenArgs {
                 ));
             }
             (AnchorStatus::Unknown, _) => streams::warn(
-                "It is unknown whether this is the newest state of the store, because its rollback anchor is damaged or incomplete. Check that nothing is missing, then run `inmost accept-rollback`.",
+                "It is unknown whether this is the newest state of the store, because its rollback anchor is damaged, incomplete or older. Check that nothing is missing, then run `inmost accept-rollback`.",
             ),
             _ => {}
         }

@@ -97,12 +97,17 @@ fn a_damaged_anchor_is_a_warning_at_each_unlock_until_it_is_accepted() {
         assert_eq!(place.run(WRITE, "kept").code, Some(0));
         assert!(status(&place).contains("freshness   unknown: "));
     }
+    for command in [["cat", "/memories/a"].as_slice(), &["unlock"]] {
+        let strict = command.iter().chain(&["--require-fresh"]);
+        place.run(strict, "").expect_failure(16, "It is unknown whether this is the newest state");
+    }
     let unlocked = place.run(["unlock"], "");
     assert!(unlocked.err.starts_with("inmost: warning: It is unknown whether"), "{unlocked:?}");
     assert!(status(&place).contains("freshness   unknown: "), "through the key daemon");
+    place.run(["cat", "/memories/a", "--require-fresh"], "").expect(16);
     place.lock();
     let asked = place.run(["accept-rollback"], "yes\n").expect_failure(2, "needs a confirmation");
-    assert!(asked.out.contains("damaged or incomplete"), "{asked:?}");
+    assert!(asked.out.contains("damaged, incomplete or older"), "{asked:?}");
     for keyslot in ["passphrase", "recovery key", "paper in the safe"] {
         assert!(asked.out.contains(keyslot), "{asked:?}");
     }
@@ -110,6 +115,8 @@ fn a_damaged_anchor_is_a_warning_at_each_unlock_until_it_is_accepted() {
     assert!(status(&place).contains("freshness   unknown: "));
     place.run(["accept-rollback", "--yes"], "").expect(0);
     assert!(status(&place).contains("freshness   known: "));
+    assert!(status(&place).contains("cannot tell whether the whole folder was replaced"));
+    place.run(["cat", "/memories/a", "--require-fresh"], "").expect(0);
     let ended = place.run(["cat", "/memories/a"], "");
     assert_eq!((ended.out.as_str(), ended.err.as_str()), ("kept", ""));
     let again = place.run(["accept-rollback"], "").expect(0).out;

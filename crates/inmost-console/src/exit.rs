@@ -81,6 +81,7 @@ impl Exit {
             StoreError::RolledBack { .. }
             | StoreError::HeaderRolledBack { .. }
             | StoreError::RecordsBehindHeader { .. }
+            | StoreError::FreshnessUnknown
             | StoreError::ForeignAnchor => Self::RolledBack,
             StoreError::KdfOutOfBounds(_) => Self::KdfOutOfBounds,
             StoreError::Locked => Self::Locked,

@@ -21,6 +21,7 @@ use crate::server;
 struct Order {
     store: Vec<u8>,
     anchor: Option<Vec<u8>>,
+    requires_fresh: bool,
     limits: Limits,
     kind: SlotKind,
 }
@@ -51,6 +52,7 @@ pub fn start(
         // Absolute: the process changes to another folder.
         store: body::encode_path(store)?,
         anchor: options.anchor.as_deref().map(body::encode_path).transpose()?,
+        requires_fresh: options.requires_fresh,
         limits: options.limits,
         kind: secret.kind(),
     };
@@ -126,6 +128,9 @@ fn serve(
     let mut options = DaemonOptions::new(order.limits);
     if let Some(anchor) = order.anchor.as_deref() {
         options = options.anchor(body::decode_path(anchor));
+    }
+    if order.requires_fresh {
+        options = options.require_fresh();
     }
     let parsed = Secret::from_bytes(order.kind, secret.as_slice())?;
     // Wiped now: this function returns when the store is locked.

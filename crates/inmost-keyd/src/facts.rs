@@ -20,17 +20,24 @@ pub struct Limits {
 pub struct DaemonOptions {
     pub(crate) limits: Limits,
     pub(crate) anchor: Option<PathBuf>,
+    pub(crate) requires_fresh: bool,
 }
 
 impl DaemonOptions {
     /// A daemon without a freshness anchor of the application.
     pub fn new(limits: Limits) -> Self {
-        Self { limits, anchor: None }
+        Self { limits, anchor: None, requires_fresh: false }
     }
 
     /// The file of an [`inmost::FileAnchor`].
     pub fn anchor(mut self, file: impl Into<PathBuf>) -> Self {
         self.anchor = Some(file.into());
+        self
+    }
+
+    /// As [`inmost::VaultOptions::require_fresh`].
+    pub fn require_fresh(mut self) -> Self {
+        self.requires_fresh = true;
         self
     }
 }

@@ -60,6 +60,9 @@ impl Held {
         if let Some(anchor) = anchor {
             vault_options = vault_options.freshness_anchor(Arc::new(FileAnchor::new(anchor)));
         }
+        if options.requires_fresh {
+            vault_options = vault_options.require_fresh();
+        }
         let url = store.to_str().filter(|_| address::is_url(store));
         let (mut vault, folder) = if let Some(url) = url {
             (vault_options.open_url(url)?, None)

@@ -68,6 +68,10 @@ class FilesReplaced(StoreError):
     """Another program has replaced files of the open store. Nothing was saved since; check the last changes."""
 
 
+class FreshnessUnknown(StoreError):
+    """It is not known whether this is the newest state of the store. Nothing has changed."""
+
+
 class ForeignAnchor(StoreError):
     """The freshness anchor was written under keys that are not this store's."""
 

@@ -21,7 +21,8 @@ pub(crate) struct Unsettled {
     pub(crate) skip: Option<u64>,
 }
 
-/// Compares the header with the one that the root names, and the newest commit `found` with the anchor.
+/// Compares the header with the one that the root names, the newest commit `found` with the anchor, and the anchor with what the
+/// root says of it.
 ///
 /// # Errors
 /// [`StoreError::HeaderRolledBack`], also if a rollback is to be accepted: it could make a removed keyslot valid.
@@ -30,6 +31,7 @@ pub(crate) fn check(
     header: &Header,
     bound: &HeaderId,
     found: Option<&Mark>,
+    anchored: u64,
     anchor: &mut Anchor,
     rollback: Rollback,
 ) -> Result<Unsettled, StoreError> {
@@ -40,6 +42,7 @@ pub(crate) fn check(
     } else {
         Err(explain(header, bound, anchor.newest_revision())?)
     };
+    anchor.check_sequence(anchored);
     let fresh = found.map_or(Ok(()), |found| anchor.check(found));
     match (records.and(fresh), rollback) {
         (Err(error), Rollback::Refuse) => return Err(error),

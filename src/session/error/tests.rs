@@ -39,6 +39,7 @@ fn every_error_has_one_sentence_of_message_and_one_of_advice() {
             StorageError::Replaced("anchor was replaced".into()).into(),
             "Another program has changed the files of the open store: anchor was replaced. Nothing was saved since."
         ];
+        E::FreshnessUnknown => [E::FreshnessUnknown, "It is unknown whether this is the newest state of the store."];
         E::ForeignAnchor => [
             E::ForeignAnchor,
             "The freshness anchor was written with keys that are not this store's."

@@ -29,6 +29,7 @@ impl Open {
         };
         root.commit = root.commit.saturating_add(1);
         root.trail = self.next_trail();
+        root.anchored = self.anchored();
         if let Some(header) = self.unbound.filter(|_| root.header == self.root.header) {
             root.header = header;
         }

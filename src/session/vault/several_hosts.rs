@@ -106,7 +106,10 @@ impl Vault {
         )?;
         open.keep_sealed(&delta.rows);
         let (bound, found) = (open.root().header, open.mark());
-        let unsettled = freshness::check(&header, &bound, found.as_ref(), &mut anchor, rollback)?;
+        // Its place has no anchor.
+        let anchored = 0;
+        let unsettled =
+            freshness::check(&header, &bound, found.as_ref(), anchored, &mut anchor, rollback)?;
         if rollback == Rollback::Refuse {
             for (commit, tag) in anchor.required().map(Mark::root) {
                 let seen = Seen { commit, tag: Some(Tag(tag)) };
@@ -117,6 +120,12 @@ impl Vault {
             // Header and root change together here, so an unbound header is not what a crash leaves.
             let (expected, found) = (header.revision(), bound.revision);
             return Err(StoreError::RecordsBehindHeader { expected, found });
+        }
+        if options.requires_fresh
+            && rollback == Rollback::Refuse
+            && anchor.required().next().is_none()
+        {
+            return Err(StoreError::FreshnessUnknown);
         }
         if options.freshness.is_some() {
             open.keep_anchor(anchor);

@@ -81,7 +81,7 @@ impl Store {
     }
 
     /// Damages every copy of a record, repairs the store and opens it again.
-    fn repair_without(self, tag: Tag) -> Session {
+    fn repair_without(&self, tag: Tag) -> Session {
         self.session.lock();
         let damaged = flip(&self.path(), &tag.0);
         assert!(damaged > 0);

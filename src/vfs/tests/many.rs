@@ -267,7 +267,8 @@ fn an_interrupted_call_leaves_the_first_files_and_is_completed_by_repeating_it()
         }
     }
     counts.dedup();
-    assert!(counts.len() > 4 && counts[0] == 0, "{counts:?}");
+    // A fault of the anchor keeps no call from being complete.
+    assert!(counts.len() > 4 && counts.contains(&0), "{counts:?}");
 }
 
 #[test]

@@ -85,6 +85,10 @@ pub struct Root {
     /// When files last expired at an unlock, in milliseconds since 1970, or 0.
     #[serde(with = "codec::fixed")]
     pub last_expiry: u64,
+    /// The sequence of a write of the anchor that was on the disk before this root was: an anchor with an earlier one was put
+    /// back. 0 where there is none.
+    #[serde(with = "codec::fixed")]
+    pub anchored: u64,
     /// The roots before this one.
     pub trail: Trail,
 }
@@ -108,6 +112,7 @@ impl Root {
             last_used: 0,
             unused_for: 0,
             last_expiry: 0,
+            anchored: 0,
             trail: Trail::default(),
         }
     }

@@ -59,7 +59,8 @@ fn use_store(path: &Path) -> Result<(), StorageError> {
     engine.close()
 }
 
-/// Headers and their drafts are created anew next to the link; the store works without the other files.
+/// Headers and their drafts are created anew next to the link; the store works without the ballast. An anchor that is never
+/// written would hide a rollback, so it is refused.
 #[test]
 fn a_hard_link_to_a_foreign_file_is_never_written_to() {
     for name in ["header.a", "header.b", "header.a.new", "header.b.new", "anchor", "ballast"] {
@@ -67,7 +68,10 @@ fn a_hard_link_to_a_foreign_file_is_never_written_to() {
         drop(published(&path));
         let victim = Victim::new(&parent);
         victim.link_as(&path.join(name));
-        use_store(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
+        match use_store(&path) {
+            Err(StorageError::UntrustedFile(_)) if name == "anchor" => {}
+            used => used.unwrap_or_else(|error| panic!("{name}: {error}")),
+        }
         victim.assert_unharmed();
     }
 }

@@ -86,6 +86,11 @@ fn store_args(store: &StoreArgs) -> Result<Vec<String>, Failure> {
             args.extend([option.to_owned(), absolute(path)?]);
         }
     }
+    if let Some(wait) = open.wait {
+        let seconds = wait.as_secs();
+        let wait = if seconds == 0 { "0".to_owned() } else { format!("{seconds}s") };
+        args.extend(["--wait".to_owned(), wait]);
+    }
     if store.recovery {
         args.push("--recovery".to_owned());
     }

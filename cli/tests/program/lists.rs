@@ -54,7 +54,7 @@ fn a_pattern_as_a_path_is_explained() {
     let place = Place::with_files(&[("/memories/a.md", "1")]);
     for command in ["cat", "ls", "rm"] {
         let refused = place.run([command, "*.md"], "").expect_failure(19, "at /memories/*.md.");
-        assert!(refused.err.contains("Only `inmost grep` takes patterns"), "{refused:?}");
+        assert!(refused.err.contains("Only `grep` takes patterns"), "{refused:?}");
     }
     let refused = place.run(["cat", "b.md"], "").expect_failure(19, "at /memories/b.md.");
     assert!(!refused.err.contains("patterns"), "{refused:?}");

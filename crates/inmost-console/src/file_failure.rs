@@ -5,7 +5,8 @@ use inmost::FileError;
 use crate::display;
 use crate::exit::{Exit, Failure};
 
-const GLOB_ADVICE: &str = "Only `inmost grep` takes patterns as paths. Name the files themselves; `inmost ls` lists them.";
+const GLOB_ADVICE: &str =
+    "Only `grep` takes patterns as paths. Name the files themselves; `inmost ls` lists them.";
 
 impl Failure {
     /// The failure of an operation on the file or folder at this path.

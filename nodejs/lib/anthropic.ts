@@ -30,15 +30,22 @@ import type { MemoryTool, Store } from './index.js';
 export interface AdapterOptions extends calls.AdapterOptions {
   /** Properties of the tool's definition, such as `cache_control`. */
   definition?: Parameters<typeof betaMemoryTool>[1];
+  /**
+   * The class `ToolError` of the SDK, from `@anthropic-ai/sdk/lib/tools/ToolError`. Needed only where this package finds another
+   * copy of the SDK than the program, as in a monorepo with two versions: the runner knows its own class, and the model
+   * would read every mistake with `Error: ` before it.
+   */
+  ToolError?: new (content: string) => Error;
 }
 
 /** The memory tool on an encrypted store, for `tools`. For options of the tool, pass `store.memoryTool({ ... })`. */
 export function memoryTool(memory: Store | MemoryTool, options: AdapterOptions = {}): ReturnType<typeof betaMemoryTool> {
   const call = calls.runner(memory, options);
+  const Failure = options.ToolError ?? ToolError;
   // The input as the model sent it, so that an unknown command gets the tool's own error.
   const run = async (input: unknown): Promise<string> => {
     const { content, isError } = await call(input);
-    if (isError) throw new ToolError(content);
+    if (isError) throw new Failure(content);
     return content;
   };
   const handlers: MemoryToolHandlers = {

@@ -323,10 +323,13 @@ export class ToolResult extends Value {
     this.storeError = storeError;
   }
 
-  /** The result as a `tool_result` block. */
-  toBlock(): { type: 'tool_result'; tool_use_id?: string; content: string; is_error: boolean } {
-    const id = this.toolUseId === null ? {} : { tool_use_id: this.toolUseId };
-    return { type: 'tool_result', ...id, content: this.content, is_error: this.isError };
+  /**
+   * The result as a `tool_result` block. If only the `input` of the `tool_use` block was called, `toolUseId` is the id of the
+   * block.
+   */
+  toBlock(toolUseId = this.toolUseId): { type: 'tool_result'; tool_use_id: string; content: string; is_error: boolean } {
+    if (toolUseId === null) throw new TypeError('the call had no id; toolUseId must be that of the tool_use block');
+    return { type: 'tool_result', tool_use_id: toolUseId, content: this.content, is_error: this.isError };
   }
 }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { TOOL_DEFINITION } from 'inmost';
+import { TOOL_DEFINITION, ToolResult } from 'inmost';
 
 import { all, memoryStore } from './support.mjs';
 
@@ -24,6 +24,8 @@ test('a call is an object, a string or bytes, and the input or the whole block',
     content: `${LISTING}0B\t/memories`,
     is_error: false,
   });
+  assert.throws(() => (new ToolResult('text', false, null, null)).toBlock(), { name: 'TypeError', message: /toolUseId must be/ });
+  assert.equal((await memory.call(VIEW)).toBlock('toolu_2').tool_use_id, 'toolu_2');
   for (const call of [undefined, null, 7, true, Symbol('x')]) await assert.rejects(memory.call(call), TypeError);
 });
 

@@ -1,6 +1,6 @@
 // Compiled, not run: how TypeScript sees the package from a module that is imported.
 import Anthropic from '@anthropic-ai/sdk';
-import { FileError, InmostError, Store, StoreError, type ErrorCode, type Precondition } from 'inmost';
+import { FileError, InmostError, Store, StoreError, TOOL_DEFINITION, type ErrorCode, type Precondition } from 'inmost';
 import { memoryTool } from 'inmost/anthropic';
 
 export async function runner(client: Anthropic, path: URL): Promise<string> {
@@ -36,6 +36,17 @@ export async function values(store: Store): Promise<void> {
   store.history.log({ kind: 'invented' });
   // @ts-expect-error a promise
   content.then(isError);
+}
+
+export async function anyLoop(client: Anthropic, store: Store): Promise<void> {
+  const parameters = { model: 'm', max_tokens: 1, tools: [TOOL_DEFINITION] };
+  const reply = await client.messages.create({ ...parameters, messages: [{ role: 'user', content: 'a' }] });
+  for (const block of reply.content) {
+    if (block.type !== 'tool_use') continue;
+    const result = (await store.memoryTool().call(block)).toBlock();
+    await client.messages.create({ ...parameters, messages: [{ role: 'user', content: [result] }] });
+    await client.beta.messages.create({ ...parameters, messages: [{ role: 'user', content: [result] }] });
+  }
 }
 
 export function errors(error: unknown): ErrorCode | undefined {

@@ -44,7 +44,7 @@ impl MemoryTool {
 
 #[pymethods]
 impl MemoryTool {
-    /// Runs a call: the `input` of a `tool_use` block or the whole block, as a dict or as JSON.
+    /// Runs a call: the `input` of a `tool_use` block or the whole block, as a dict, as an SDK has it, or as JSON.
     fn call(&self, py: Python<'_>, call: &Bound<'_, PyAny>) -> PyResult<ToolResult> {
         if let Ok(json) = call.cast::<PyString>() {
             // A lone surrogate has no encoding in UTF-8. As it is passed on here, the tool answers that the JSON is not valid.
@@ -60,8 +60,14 @@ impl MemoryTool {
         if let Some(json) = call.cast_exact::<PyDict>().ok().and_then(json::of_dict) {
             return Ok(self.run(py, &json));
         }
+        if let Some(dump) = call.getattr_opt("model_dump")? {
+            // A block of an SDK.
+            return self.call(py, dump.call0()?.cast::<PyDict>()?);
+        }
         if !call.is_instance_of::<PyDict>() {
-            return Err(PyTypeError::new_err("a call is a dict, or JSON as str or bytes"));
+            return Err(PyTypeError::new_err(
+                "a call is a dict, a block of an SDK, or JSON as str or bytes",
+            ));
         }
         let json = py.import("json")?.getattr("dumps")?.call1((call,))?;
         Ok(self.run(py, json.cast::<PyString>()?.to_str()?.as_bytes()))

@@ -7,6 +7,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from anthropic.types import ToolResultBlockParam, ToolUseBlock
+from anthropic.types.beta import BetaMemoryTool20250818Param, BetaToolUseBlock
 
 import inmost
 from inmost import errors
@@ -41,6 +43,16 @@ def test_a_whole_block_gets_a_whole_result(store: inmost.Store) -> None:
         "is_error": True,
     }
     assert "tool_use_id" not in store.memory_tool().call(VIEW).to_dict()
+
+
+def test_the_objects_of_the_sdk_are_calls_and_its_types_fit(store: inmost.Store) -> None:
+    block = ToolUseBlock(type="tool_use", id="toolu_1", name="memory", input={**VIEW})
+    result = store.memory_tool().call(block)
+    assert (result.tool_use_id, result.is_error) == ("toolu_1", False)
+    assert store.memory_tool().call(BetaToolUseBlock(**block.model_dump())).content == result.content
+    content: list[ToolResultBlockParam] = [result.to_dict()]
+    tools: list[BetaMemoryTool20250818Param] = [inmost.TOOL_DEFINITION]
+    assert content[0]["tool_use_id"] == "toolu_1" and tools[0]["name"] == "memory"
 
 
 class Word(str):

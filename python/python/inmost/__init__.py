@@ -56,8 +56,8 @@ from ._records import (
 )
 from .errors import Error, FileError, StoreError
 
-TOOL_DEFINITION: dict[str, _Any] = _json.loads(_TOOL_DEFINITION)
-"""The memory tool's entry in the `tools` of a request."""
+TOOL_DEFINITION: _Any = _json.loads(_TOOL_DEFINITION)
+"""The memory tool's entry in the `tools` of a request: a dict. Its type is `Any`, because each SDK has one of its own for it."""
 
 __all__ = [
     "TOOL_DEFINITION",

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from os import PathLike
 from types import TracebackType
-from typing import Any, Literal, final
+from typing import Any, Literal, Protocol, final
 
 from ._records import (
     ExpiryReport,
@@ -241,12 +241,17 @@ class Store:
         traceback: TracebackType | None = None,
     ) -> None: ...
 
+class Block(Protocol):
+    """A block as an SDK has it: a model of Pydantic."""
+
+    def model_dump(self) -> dict[str, Any]: ...
+
 @final
 class MemoryTool:
     """Claude's memory tool (`memory_20250818`) on a store. Threads can share it; no parallel change is lost."""
 
-    def call(self, call: dict[str, Any] | str | bytes | bytearray) -> ToolResult:
-        """Runs a call: the `input` of a `tool_use` block or the whole block, as a dict or as JSON.
+    def call(self, call: dict[str, Any] | Block | str | bytes | bytearray) -> ToolResult:
+        """Runs a call: the `input` of a `tool_use` block or the whole block, as a dict, as the SDK's object, or as JSON.
 
         Raises nothing for a mistake of the model or a failing store: the result always has a text for the model.
         """
@@ -278,8 +283,8 @@ class ToolResult:
     def store_error(self) -> StoreError | None:
         """Why the store failed, for the application. The model reads only that its memory is not available."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """The result as a `tool_result` block."""
+    def to_dict(self) -> Any:
+        """The result as a `tool_result` block: a dict. Its type is `Any`, because each SDK has one of its own for it."""
 
 @final
 class Files:

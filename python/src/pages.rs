@@ -1,5 +1,6 @@
 //! Iterators over long results, which read the store page by page.
 
+use std::iter;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::vec;
 
@@ -49,11 +50,16 @@ impl Rows {
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         // Never waits for the other lock while it holds the interpreter's.
-        let row = py.detach(|| self.rows.lock().unwrap_or_else(PoisonError::into_inner).next());
-        // What was read before the lock is not handed out after it.
-        if matches!(row, Some(Ok(_))) && self.shared.is_locked_here() {
-            return Err(errors::of_store(py, &StoreError::Locked));
-        }
+        let row = py.detach(|| {
+            let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+            let row = rows.next();
+            if matches!(row, Some(Ok(_))) && self.shared.is_locked_here() {
+                // What was read before the lock is wiped, and not handed out.
+                *rows = Box::new(iter::empty());
+                return Some(Err(FileError::Store(StoreError::Locked)));
+            }
+            row
+        });
         match row {
             None => Ok(None),
             Some(Ok(row)) => row.into_record(py).map(Some),

@@ -124,7 +124,8 @@ def test_nothing_that_was_read_before_a_lock_is_handed_out_after_it() -> None:
     store = inmost.Store.in_memory()
     store.files.write_many([NewFile(f"/memories/{number}", "tea\n") for number in range(50)])
     iterators = [store.files.search("tea"), store.files.walk(), iter(store.history.log())]
-    next(iterators[0]), next(iterators[1])
+    next(iterators[0])
+    next(iterators[1])
     store.lock()
     for iterator in iterators:
         with pytest.raises(errors.Locked):

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from os import PathLike
 from types import TracebackType
-from typing import Any, Literal, Protocol, final
+from typing import Any, Literal, final
 
 from ._records import (
+    Block,
     ExpiryReport,
     ExpiryStatus,
     FileVersion,
@@ -240,11 +241,6 @@ class Store:
         exception: BaseException | None = None,
         traceback: TracebackType | None = None,
     ) -> None: ...
-
-class Block(Protocol):
-    """A block as an SDK has it: a model of Pydantic."""
-
-    def model_dump(self) -> dict[str, Any]: ...
 
 @final
 class MemoryTool:

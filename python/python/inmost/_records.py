@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 from .errors import FileError
 
@@ -13,6 +13,12 @@ VersionKind = Literal[
 ]
 VersionChannel = Literal["tool", "files", "program", "import", "expiry"]
 VersionText = Literal["kept", "gone", "none", "unknown"]
+
+
+class Block(Protocol):
+    """A block as an SDK has it: a model of Pydantic."""
+
+    def model_dump(self) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True, slots=True)

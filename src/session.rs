@@ -30,7 +30,7 @@ pub(crate) use clock::freeze_clock;
 pub(crate) use clock::shift_clock;
 #[cfg(feature = "internals")]
 pub(crate) use clock::show_all;
-pub(crate) use clock::{milliseconds, now, time_of};
+pub(crate) use clock::{check_clock, milliseconds, now, time_of};
 pub(crate) use commit::exclusive::Exclusive;
 pub use commit::handle::{Session, SessionStatus};
 pub use error::StoreError;

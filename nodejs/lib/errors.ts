@@ -11,6 +11,7 @@ import { FileVersion } from './records.js';
 /** Facts about a store, which the application or its user must act on. */
 export type StoreErrorCode =
   | 'AnchorUnavailable'
+  | 'ClockBefore1970'
   | 'CommitUnknown'
   | 'CopyNotVerified'
   | 'Damaged'

@@ -18,8 +18,8 @@ use crate::session::engines::is_built;
 use crate::session::generation::{NextGeneration, NextKeys};
 use crate::session::leftovers;
 use crate::session::{
-    Exclusive, NewGeneration, Open, ReadAhead, Session, StorageEngine, StoreError, now, open,
-    renew_lease,
+    Exclusive, NewGeneration, Open, ReadAhead, Session, StorageEngine, StoreError, check_clock,
+    now, open, renew_lease,
 };
 
 impl Session {
@@ -267,6 +267,7 @@ pub(super) fn write_generation(
     progress: &mut dyn FnMut(u64),
 ) -> Result<Written, StoreError> {
     let size = root.bytes.saturating_add(root.files.saturating_mul(FILE_INLINE_AGAIN));
+    check_clock()?;
     let in_memory = MemoryStorage::default();
     let scratch_number = next.generation.checked_add(1).ok_or(StoreError::TooLarge)?;
     let (scratch_storage, kind): (&dyn Storage, _) = if size <= COLLECTED_IN_MEMORY {

@@ -5,6 +5,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::session::error::StoreError;
 use inmost_format::record::history::Seen;
 
 /// The current time; 0 if the clock is set to a time before 1970.
@@ -66,6 +67,20 @@ fn step(keep: u64) -> u64 {
 const STEPS: u64 = 8;
 /// Steps by which a clock goes on before it is believed.
 const BELIEVED_STEPS: u64 = 4;
+
+/// Fails if the clock shows a time before 1970. Nothing can be opened then: sled panics, and the panic looks like damage.
+pub(crate) fn check_clock() -> Result<(), StoreError> {
+    let now = SystemTime::now();
+    #[cfg(test)]
+    let now = shifted(now);
+    if now < UNIX_EPOCH { Err(StoreError::ClockBefore1970) } else { Ok(()) }
+}
+
+#[cfg(test)]
+fn shifted(now: SystemTime) -> SystemTime {
+    let by = Duration::from_millis(SHIFT.get().unsigned_abs());
+    if SHIFT.get() < 0 { now - by } else { now + by }
+}
 
 #[cfg(test)]
 thread_local! {

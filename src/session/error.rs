@@ -30,6 +30,8 @@ pub enum StoreError {
     /// The disk is full. Nothing that was acknowledged is lost. The store can still be unlocked and read, and files in
     /// it can be deleted.
     DiskFull,
+    /// The clock of this machine shows a time before 1970. Nothing was opened or changed.
+    ClockBefore1970,
     /// This process was forked from one that had opened the store or, with sled, any store. A session, a vault, a
     /// credential and the threads of sled belong to the process that made them.
     Forked,
@@ -157,6 +159,7 @@ impl StoreError {
         match self {
             Self::AlreadyExists => "AlreadyExists",
             Self::AnchorUnavailable => "AnchorUnavailable",
+            Self::ClockBefore1970 => "ClockBefore1970",
             Self::CommitUnknown => "CommitUnknown",
             Self::CopyNotVerified { .. } => "CopyNotVerified",
             Self::Damaged(_) => "Damaged",
@@ -217,6 +220,7 @@ impl StoreError {
             Self::CopyNotVerified { .. } => {
                 "Do not rely on the copy: destroy it, check the disk that it is on, and make another."
             }
+            Self::ClockBefore1970 => "Set the clock of this machine, then try again.",
             Self::Forked => {
                 "Fork before you open the first store, or open the store in a newly started program. To share one store, run `inmost unlock` and connect to its key daemon from each process after the fork."
             }
@@ -316,6 +320,9 @@ impl fmt::Display for StoreError {
                 let copy = printable(copy);
                 write!(f, "The copy in {copy} was written but does not read back: {why}")
             }
+            Self::ClockBefore1970 => f.write_str(
+                "The clock of this machine shows a time before 1970, so nothing was opened.",
+            ),
             Self::Forked => f.write_str(
                 "This process is a fork of one that had opened a store. It cannot use what its parent opened.",
             ),

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use self::create::begin;
 use crate::session::anchor::freshness::{self, Rollback};
 use crate::session::anchor::{Anchor, FreshnessAnchor, FreshnessMark, Mark};
-use crate::session::clock::now;
+use crate::session::clock::{check_clock, now};
 use crate::session::commit::handle::Session;
 use crate::session::engines::{LOCAL, is_built};
 use crate::session::error::StoreError;
@@ -293,10 +293,11 @@ impl VaultOptions {
     /// Opens the store in a folder and takes its lock. A folder without a store is left unchanged.
     ///
     /// # Errors
-    /// [`StoreError::NotAStore`], [`StoreError::InUse`], [`StoreError::HeaderDamaged`] if neither copy of the header can
-    /// be read, [`StoreError::UnknownFormat`], [`StoreError::EngineNotBuilt`], [`StoreError::KdfOutOfBounds`],
+    /// [`StoreError::NotAStore`], [`StoreError::InUse`], [`StoreError::ClockBefore1970`], [`StoreError::HeaderDamaged`] if neither
+    /// copy of the header can be read, [`StoreError::UnknownFormat`], [`StoreError::EngineNotBuilt`], [`StoreError::KdfOutOfBounds`],
     /// [`StoreError::UntrustedFile`], [`StoreError::Io`].
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Vault, StoreError> {
+        check_clock()?;
         self.open_storage(Arc::new(LocalStorage::open(path.as_ref(), LOCAL)?))
     }
 
@@ -323,6 +324,7 @@ impl VaultOptions {
         path: impl AsRef<Path>,
         credential: impl Into<Credential<'a>>,
     ) -> Result<Session, StoreError> {
+        check_clock()?;
         if !is_built(self.engine.kind()) {
             return Err(StoreError::EngineNotBuilt);
         }

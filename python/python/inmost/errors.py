@@ -64,6 +64,10 @@ class Halted(StoreError):
     """A commit failed. The state on disk is known only after the store is opened again."""
 
 
+class ClockBefore1970(StoreError):
+    """The clock of this machine shows a time before 1970. Nothing was opened or changed."""
+
+
 class FilesReplaced(StoreError):
     """Another program has replaced files of the open store. Nothing was saved since; check the last changes."""
 

@@ -49,6 +49,10 @@ fn every_error_has_one_sentence_of_message_and_one_of_advice() {
             E::CopyNotVerified { copy: "/b".to_owned(), why: E::HeaderDamaged.to_string() },
             "The copy in /b was written but does not read back: The header of the store is damaged or missing."
         ];
+        E::ClockBefore1970 => [
+            E::ClockBefore1970,
+            "The clock of this machine shows a time before 1970, so nothing was opened."
+        ];
         E::Forked => [
             StorageError::Forked.into(),
             "This process is a fork of one that had opened a store. It cannot use what its parent opened."

@@ -6,6 +6,7 @@ use inmost_format::header::{Header, NextHeader, Unlocked};
 use inmost_format::record::{Flaw, HeaderId, Kind, Sealer};
 use inmost_storage::{Engine, EngineKind, HeaderCopy, Storage, StorageError};
 
+use crate::session::clock::check_clock;
 use crate::session::error::StoreError;
 
 /// The header of a new generation, and the keys of its records.
@@ -73,6 +74,7 @@ pub(crate) fn open_records(
     storage: &dyn Storage,
     header: &Header,
 ) -> Result<Box<dyn Engine>, StoreError> {
+    check_clock()?;
     storage.open_generation(header.generation(), header.engine()).map_err(|error| match error {
         StorageError::Missing => StoreError::tampered(Kind::Root, Flaw::Absent),
         error => error.into(),

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use super::store::{options, passphrase};
 use crate::session::engines::LOCAL;
-use crate::session::{Session, StorageEngine, StoreError, Vault};
+use crate::session::{Session, StorageEngine, StoreError, Vault, shift_clock};
 use inmost_engines::local::LocalStorage;
 use inmost_storage::{EngineKind, Storage};
 
@@ -160,4 +160,24 @@ fn a_generation_of_an_engine_for_memory_is_not_looked_for_in_a_folder() {
     let storage = LocalStorage::create(&path, LOCAL).unwrap();
     let keys = options().fill(&storage, EngineKind::Memory, &passphrase());
     assert!(matches!(keys.err(), Some(StoreError::EngineNotBuilt)));
+}
+
+/// The engine panics at such a clock. The panic was reported as damage, with the advice to repair the store.
+#[test]
+fn a_clock_before_1970_is_named_before_anything_is_opened() {
+    const AWAY: i64 = -100 * 365 * 24 * 60 * 60 * 1_000;
+    let (_parent, path) = parent_and_path();
+    let session = options().create(&path, &passphrase()).unwrap();
+    session.files().write("/memories/a", "text").unwrap();
+    shift_clock(AWAY);
+    let is_named = |error| matches!(error, StoreError::ClockBefore1970);
+    assert!(is_named(session.compact().unwrap_err()));
+    assert_eq!(read(&session), "text");
+    session.lock();
+    assert!(is_named(Vault::open(&path).err().unwrap()));
+    let other = path.with_extension("other");
+    assert!(is_named(options().create(&other, &passphrase()).err().unwrap()));
+    assert!(!other.exists());
+    shift_clock(-AWAY);
+    assert_eq!(read(&unlock(&path)), "text");
 }

@@ -11,7 +11,8 @@ use crate::store::{database, naming};
 /// Lock a store that `inmost unlock` has unlocked
 ///
 /// Running calls may finish first, for at most ten seconds. When this command succeeds, the key daemon process has ended. A
-/// daemon that does not respond, such as a stopped process, is reported after a minute, with exit code 13.
+/// daemon that does not respond, such as a stopped process, is named after ten seconds, with exit code 13.
+/// --all finds the daemons of this user wherever they were started; on Linux also those whose socket was removed.
 /// Programs that were given a passphrase, such as an MCP server, can still open the store themselves.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  inmost lock --store notes.inmost\n  inmost lock --all")]

@@ -117,6 +117,8 @@ impl Place {
             .env("HOME", self.folder.path())
             .env("XDG_DATA_HOME", self.folder.path().join("data"))
             .env("XDG_RUNTIME_DIR", self.runtime())
+            // `lock --all` must not lock what other tests have unlocked.
+            .env("INMOST_TEST_DAEMONS", "")
             .current_dir(self.folder.path());
         command
     }

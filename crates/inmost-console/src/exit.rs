@@ -187,6 +187,7 @@ impl From<DaemonError> for Failure {
             DaemonError::NotFound { .. }
             | DaemonError::OtherVersion { .. }
             | DaemonError::TooManyClients
+            | DaemonError::Unreached { .. }
             | DaemonError::Unresponsive { .. } => Exit::InUse,
             DaemonError::NotStartedByProgram | DaemonError::OtherAnchor => Exit::Usage,
             _ => Exit::Other,

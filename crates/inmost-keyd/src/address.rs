@@ -20,16 +20,18 @@ use self::unix as system;
 use self::windows as system;
 #[cfg(windows)]
 pub(crate) use self::windows::pipe;
-pub(crate) use system::{folder, is_private, make_private, socket};
+pub(crate) use system::{folder, folders, is_private, make_private, socket};
 
-/// Every address of this user, of a live daemon or of a dead one.
+/// Every address in the folders where daemons of this user listen, of a live daemon or of a dead one.
 pub(crate) fn sockets() -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(folder()) else { return Vec::new() };
-    let is_socket =
-        |name: &str| name.len() == 24 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let entries = entries.flatten();
-    let sockets = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_socket));
-    sockets.map(|entry| entry.path()).collect()
+    let listed = folders().into_iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten();
+    listed.flatten().map(|entry| entry.path()).filter(|path| is_address(path)).collect()
+}
+
+/// Whether a path has the name of an address.
+pub(crate) fn is_address(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    name.len() == NAME_BYTES && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// The name of the address of the store at this canonical path, or with this URL. 96 bits identify a store, and keep the path short: a
@@ -58,3 +60,6 @@ fn canonical(store: &Path) -> io::Result<PathBuf> {
 pub(crate) fn identity(store: &Path) -> io::Result<Folder> {
     if is_url(store) { Ok(Folder { device: 0, inode: 0 }) } else { system::identity(store) }
 }
+
+/// The length of an address's name.
+const NAME_BYTES: usize = 24;

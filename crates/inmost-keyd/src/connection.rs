@@ -13,7 +13,7 @@ use crate::protocol::{Greeting, Hello, Purpose, Refusal, ServerMessage, VERSION}
 use crate::request::{Reply, Request};
 use crate::requests::ClientMessage;
 use crate::stream::Stream;
-use crate::{address, body, peer};
+use crate::{address, body, peer, running};
 
 /// A connection to the daemon that holds a store.
 pub(crate) struct Connection {
@@ -132,7 +132,7 @@ pub fn lock(store: impl AsRef<Path>) -> Result<bool, DaemonError> {
         // Any number of processes may hold a store in a database, so only its socket says whether there is a daemon.
         let socket =
             address::socket(store).map_err(|error| DaemonError::of_connection(store, &error))?;
-        return if address::is_private() { lock_at(&socket) } else { Ok(false) };
+        return if is_trusted(&socket) { lock_at(&socket) } else { Ok(false) };
     }
     let hello = lock_request();
     let mut deadline = None;
@@ -153,19 +153,24 @@ pub fn lock(store: impl AsRef<Path>) -> Result<bool, DaemonError> {
     }
 }
 
-/// Asks every daemon of this user to lock its store, and waits until the processes have ended. Returns how many there were.
+/// Asks every daemon of this user to lock its store, and waits until the processes have ended. Returns how many there were. Looks
+/// in every folder where a daemon of this user may listen, and on Linux at every socket and process.
 ///
 /// # Errors
-/// As for [`lock`]; the first one, after all daemons were asked.
+/// As for [`lock`]; the first one, after all daemons were asked. [`DaemonError::Unreached`] for a daemon whose socket cannot be
+/// reached, and that does not end by itself.
 pub fn lock_all() -> Result<usize, DaemonError> {
-    let sockets = address::sockets();
-    if !sockets.is_empty() && !address::is_private() {
-        return Err(DaemonError::SocketFolderNotPrivate(address::folder().display().to_string()));
+    let daemons = running::processes();
+    let sockets = running::sockets();
+    let folder = address::folder();
+    if sockets.iter().any(|socket| socket.starts_with(&folder)) && !address::is_private(&folder) {
+        return Err(DaemonError::SocketFolderNotPrivate(folder.display().to_string()));
     }
+    let trusted: Vec<_> = sockets.into_iter().filter(|socket| is_trusted(socket)).collect();
     // At the same time: a daemon that waits for its calls must not keep the others unlocked.
-    thread::scope(|scope| {
+    let locked = thread::scope(|scope| {
         let asked: Vec<_> =
-            sockets.iter().map(|socket| scope.spawn(move || lock_at(socket))).collect();
+            trusted.iter().map(|socket| scope.spawn(move || lock_at(socket))).collect();
         let (mut locked, mut first) = (0, Ok(()));
         for asked in asked {
             match asked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
@@ -174,7 +179,22 @@ pub fn lock_all() -> Result<usize, DaemonError> {
             }
         }
         first.map(|()| locked)
-    })
+    })?;
+    // A daemon whose socket was removed notices that, and ends.
+    let deadline = Instant::now() + UNREACHED;
+    loop {
+        let left = running::processes();
+        match left.into_iter().find(|process| daemons.contains(process)) {
+            None => return Ok(locked),
+            Some(_) if Instant::now() < deadline => thread::sleep(PAUSE),
+            Some(process) => return Err(DaemonError::Unreached { process }),
+        }
+    }
+}
+
+/// Whether only this user can have created a socket.
+fn is_trusted(socket: &Path) -> bool {
+    socket.parent().is_some_and(address::is_private)
 }
 
 /// Asks the daemon behind a socket to lock its store, and waits until it has ended. Returns whether there was one.
@@ -190,7 +210,8 @@ fn lock_at(socket: &Path) -> Result<bool, DaemonError> {
             None if Instant::now() < deadline => thread::sleep(PAUSE),
             None => {
                 let store = socket.display().to_string();
-                return Err(DaemonError::Unresponsive { store });
+                let process = process(socket);
+                return Err(DaemonError::Unresponsive { store, process });
             }
         }
     }
@@ -203,6 +224,11 @@ fn ended(store: &Path, stream: &Stream, greeting: Greeting) -> Result<(), Daemon
         Greeting::EndingReplaced(what) => Err(StoreError::FilesReplaced(what).into()),
         _ => Ok(()),
     }
+}
+
+/// The process of this user that listens at a socket, if there is one.
+pub(crate) fn process(socket: &Path) -> Option<u32> {
+    open(socket).ok().and_then(|stream| peer::process(&stream).ok()).filter(|number| *number > 0)
 }
 
 /// Whether a socket is that of a process that has ended.
@@ -338,15 +364,14 @@ fn greet_at(
     hello: &Hello,
     anchor: &[u8],
 ) -> Result<Option<(Stream, Greeting)>, DaemonError> {
-    if !address::is_private() {
+    if !is_trusted(socket) {
         return Ok(None);
     }
     let Ok(stream) = open(socket) else { return Ok(None) };
-    if peer::process(&stream).is_err() {
-        return Ok(None);
-    }
+    let Ok(process) = peer::process(&stream) else { return Ok(None) };
+    let is_lock = matches!(hello.purpose, Purpose::Lock);
     let greeted = stream
-        .set_read_timeout(Some(TIMEOUT))
+        .set_read_timeout(Some(if is_lock { LOCK_TIMEOUT } else { TIMEOUT }))
         .and_then(|()| frame::write(&mut &stream, hello, anchor, HELLO))
         .and_then(|()| frame::read(&mut &stream, HELLO));
     match greeted {
@@ -357,7 +382,7 @@ fn greet_at(
         Err(error) if error.kind() == io::ErrorKind::InvalidData => {
             Err(DaemonError::OtherVersion { daemon: None, client: VERSION })
         }
-        Err(error) => Err(DaemonError::of_connection(store, &error)),
+        Err(error) => Err(DaemonError::of_connection(store, &error).of_process(process)),
     }
 }
 
@@ -375,12 +400,14 @@ fn refused(store: &Path, refusal: Refusal) -> DaemonError {
 }
 
 fn wait_for_end(store: &Path, mut stream: &Stream) -> Result<(), DaemonError> {
-    // The greeting has set the timeout. macOS refuses to set one once the other end is closed.
+    // macOS refuses to set a timeout once the other end is closed.
+    let _ = stream.set_read_timeout(Some(TIMEOUT));
+    let process = peer::process(stream).unwrap_or_default();
     match stream.read(&mut [0]) {
         Ok(0) => Ok(()),
         Ok(_) => Err(DaemonError::UnexpectedReply { store: store.display().to_string() }),
         Err(error) if is_end(&error) => Ok(()),
-        Err(error) => Err(DaemonError::of_connection(store, &error)),
+        Err(error) => Err(DaemonError::of_connection(store, &error).of_process(process)),
     }
 }
 
@@ -392,6 +419,12 @@ fn is_end(error: &io::Error) -> bool {
 
 /// Long enough for a daemon that still derives its key, or that lets calls finish before it ends.
 const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How long a daemon may take to take note of a request to lock. One that is stopped never does.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long a daemon may take to notice that its socket is gone, and to lock.
+const UNREACHED: Duration = Duration::from_secs(6);
 
 /// How long a store may still be held after its daemon has closed its socket.
 const RELEASE: Duration = Duration::from_secs(1);

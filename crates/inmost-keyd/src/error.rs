@@ -63,10 +63,17 @@ pub enum DaemonError {
         /// The reason that the operating system gives.
         reason: String,
     },
+    /// A daemon of this user cannot be reached at its socket, and may hold the keys of a store.
+    Unreached {
+        /// The process of the daemon.
+        process: u32,
+    },
     /// The daemon did not reply in time.
     Unresponsive {
         /// The folder of the store.
         store: String,
+        /// The process of the daemon, if known.
+        process: Option<u32>,
     },
     /// The working folder, which a relative path starts from, cannot be determined.
     WorkingFolder(String),
@@ -102,8 +109,11 @@ impl DaemonError {
                 "Please report it. Every change that the store acknowledged is safe."
             }
             Self::Unreachable { .. } => "Lock the store with `inmost lock`.",
+            Self::Unreached { .. } => {
+                "End it with `kill` and that number: it locks its store first."
+            }
             Self::Unresponsive { .. } => {
-                "Try again. If it keeps failing, end that process and unlock the store again."
+                "Try again. If the process was stopped, continue it with `kill -CONT`; otherwise end it with `kill -KILL`, which loses nothing that was saved."
             }
             Self::WorkingFolder(_) => "Change to another folder.",
         }
@@ -113,11 +123,23 @@ impl DaemonError {
     pub(crate) fn of_connection(store: &Path, error: &io::Error) -> Self {
         let store = store.display().to_string();
         match error.kind() {
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Self::Unresponsive { store },
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+                Self::Unresponsive { store, process: None }
+            }
             // The message of an invalid frame adds no information to the variant.
             io::ErrorKind::InvalidData => Self::UnexpectedReply { store },
             _ => Self::Unreachable { store, reason: error.to_string() },
         }
+    }
+}
+
+impl DaemonError {
+    /// Names the process of a daemon that does not respond; 0 if it is not known.
+    pub(crate) fn of_process(mut self, number: u32) -> Self {
+        if let Self::Unresponsive { process, .. } = &mut self {
+            *process = (number > 0).then_some(number);
+        }
+        self
     }
 }
 
@@ -178,8 +200,16 @@ impl fmt::Display for Sentence<'_> {
             DaemonError::Unreachable { store, reason } => {
                 write!(f, "Cannot reach the key daemon of the store in {store}: {reason}.")
             }
-            DaemonError::Unresponsive { store } => {
-                write!(f, "The key daemon of the store in {store} does not respond.")
+            DaemonError::Unreached { process } => write!(
+                f,
+                "Process {process} is a key daemon of this user that cannot be reached, and it may hold keys."
+            ),
+            DaemonError::Unresponsive { store, process } => {
+                write!(f, "The key daemon of the store in {store} does not respond")?;
+                match process {
+                    Some(process) => write!(f, ": process {process}."),
+                    None => f.write_str("."),
+                }
             }
             DaemonError::WorkingFolder(reason) => {
                 write!(f, "The working folder cannot be determined: {reason}.")

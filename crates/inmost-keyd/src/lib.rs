@@ -39,6 +39,7 @@ mod peer;
 mod protocol;
 mod request;
 mod requests;
+mod running;
 mod secret;
 mod server;
 mod stream;

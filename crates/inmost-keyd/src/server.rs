@@ -107,7 +107,8 @@ impl Held {
 
 /// Accepts connections until the daemon ends.
 fn listen(daemon: &Arc<Daemon>, listener: &mut Listener) -> io::Result<()> {
-    while let Some(left) = daemon.state.time_left() {
+    // A daemon that no client can find holds keys that nobody can lock.
+    while let Some(left) = daemon.state.time_left().filter(|_| listener.is_reachable()) {
         // During a suspend only the wall clock advances, and no timeout follows it.
         match listener.wait(left.min(LOOK_TIME))? {
             Event::Connection(stream) => serve_client(daemon, stream),
@@ -141,7 +142,7 @@ fn cannot_listen(error: &io::Error) -> DaemonError {
     DaemonError::CannotListen(error.to_string())
 }
 
-/// How often the wall clock is read.
+/// How often the wall clock is read, and the socket is looked for.
 const LOOK_TIME: Duration = Duration::from_secs(2);
 
 /// The time for requests to finish before the process ends.

@@ -1,7 +1,7 @@
 //! A socket in a folder that only its user can enter.
 //!
 //! The folder is `inmost` in `XDG_RUNTIME_DIR`, or one with the user's number in its name in the folder for temporary
-//! files. It is used only if it is a folder and not a link, belongs to this user, and no other user can enter it: in a
+//! files, also if the path of the first would be too long for a socket. It is used only if it is a folder and not a link, belongs to this user, and no other user can enter it: in a
 //! folder for temporary files, anyone can create an entry with that name. The name of a socket is a hash of the store's
 //! canonical path.
 
@@ -19,9 +19,9 @@ pub(crate) fn socket(store: &Path) -> io::Result<PathBuf> {
     Ok(folder().join(name_of(&canonical(store)?)))
 }
 
-/// Whether the folder of sockets can be trusted.
-pub(crate) fn is_private() -> bool {
-    is_ours(&folder()).is_ok_and(|mode| mode == PRIVATE)
+/// Whether a folder of sockets can be trusted.
+pub(crate) fn is_private(folder: &Path) -> bool {
+    is_ours(folder).is_ok_and(|mode| mode == PRIVATE)
 }
 
 /// Creates the folder of sockets if it does not exist.
@@ -33,7 +33,7 @@ pub(crate) fn make_private() -> Result<(), DaemonError> {
         }
         _ => {}
     }
-    if is_private() {
+    if is_private(&folder) {
         return Ok(());
     }
     Err(DaemonError::SocketFolderNotPrivate(folder.display().to_string()))
@@ -47,13 +47,32 @@ pub(crate) fn identity(store: &Path) -> io::Result<Folder> {
 
 /// The folder of sockets.
 pub(crate) fn folder() -> PathBuf {
+    let in_use = folders().into_iter().find(|folder| has_room(folder));
+    in_use.unwrap_or_else(|| in_temporary(Path::new("/tmp")))
+}
+
+/// The folders of sockets that daemons of this user may have used, whatever their environment was. The first one that is short
+/// enough for a socket is used.
+pub(crate) fn folders() -> Vec<PathBuf> {
+    let user = rustix::process::geteuid().as_raw();
     let given = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     // After `su`, the variable may still name the folder of the previous user.
-    if let Some(folder) = given.filter(|folder| folder.is_absolute() && is_ours(folder).is_ok()) {
-        return folder.join("inmost");
-    }
-    let user = rustix::process::geteuid().as_raw();
-    std::env::temp_dir().join(format!("inmost-{user}"))
+    let given = given.filter(|folder| folder.is_absolute() && is_ours(folder).is_ok());
+    let mut folders: Vec<PathBuf> = given.map(|folder| folder.join("inmost")).into_iter().collect();
+    folders.push(in_temporary(&std::env::temp_dir()));
+    folders.push(in_temporary(Path::new("/tmp")));
+    folders.push(PathBuf::from(format!("/run/user/{user}/inmost")));
+    folders.dedup();
+    folders
+}
+
+fn in_temporary(folder: &Path) -> PathBuf {
+    folder.join(format!("inmost-{}", rustix::process::geteuid().as_raw()))
+}
+
+/// Whether the path of a socket in this folder is short enough for the system.
+fn has_room(folder: &Path) -> bool {
+    folder.as_os_str().len().saturating_add(1).saturating_add(super::NAME_BYTES) < SOCKET_PATH
 }
 
 /// The permissions of a folder of this user; anything else is an error.
@@ -66,3 +85,18 @@ fn is_ours(folder: &Path) -> io::Result<u32> {
 }
 
 const PRIVATE: u32 = 0o700;
+/// Bytes of a socket's path, with the zero behind it: 108 on Linux, 104 elsewhere.
+const SOCKET_PATH: usize =
+    if cfg!(any(target_os = "linux", target_os = "android")) { 108 } else { 104 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_whose_path_is_too_long_for_a_socket_is_passed_over() {
+        assert!(has_room(Path::new("/run/user/1000/inmost")));
+        assert!(!has_room(Path::new(&format!("/{}/inmost", "r".repeat(120)))));
+        assert!(has_room(&folder()));
+    }
+}

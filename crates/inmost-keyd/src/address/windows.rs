@@ -27,8 +27,13 @@ pub(crate) fn pipe(address: &Path) -> io::Result<String> {
 }
 
 /// Whether the folder of addresses can be trusted. It need not be: a pipe is trusted for its owner.
-pub(crate) fn is_private() -> bool {
+pub(crate) fn is_private(_folder: &Path) -> bool {
     true
+}
+
+/// The folders of addresses that daemons of this user may have used.
+pub(crate) fn folders() -> Vec<PathBuf> {
+    vec![folder()]
 }
 
 /// Creates the folder of addresses if it does not exist.

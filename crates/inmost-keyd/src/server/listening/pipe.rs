@@ -49,6 +49,12 @@ impl Listener {
         Ok((Self { address, events, tasks }, Waker(sender)))
     }
 
+    /// Whether clients can find it. Nobody can remove a pipe.
+    #[expect(clippy::unused_self, reason = "a socket can be removed")]
+    pub(in crate::server) fn is_reachable(&self) -> bool {
+        true
+    }
+
     /// Waits at most this long.
     #[expect(clippy::unnecessary_wraps, reason = "a socket can fail")]
     pub(in crate::server) fn wait(&mut self, most: Duration) -> io::Result<Event> {

@@ -58,6 +58,11 @@ impl Listener {
         Ok((Self { socket, path, identity, woken }, Waker(waker)))
     }
 
+    /// Whether the socket is still at its path.
+    pub(in crate::server) fn is_reachable(&self) -> bool {
+        address::identity(&self.path).is_ok_and(|found| found == self.identity)
+    }
+
     /// Waits at most this long.
     pub(in crate::server) fn wait(&mut self, most: Duration) -> io::Result<Event> {
         if !self.is_ready(most)? {
@@ -93,7 +98,7 @@ impl Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         // The socket of another daemon stays: the folder of the store may have been replaced and unlocked again.
-        if address::identity(&self.path).is_ok_and(|found| found == self.identity) {
+        if self.is_reachable() {
             let _ = fs::remove_file(&self.path);
         }
     }

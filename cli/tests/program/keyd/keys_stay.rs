@@ -1,0 +1,95 @@
+//! Which process still holds keys after each way to lock, or to lose the daemon: none, or the command failed and named it.
+
+use super::*;
+
+/// `inmost lock --all`, which may find these processes.
+fn lock_all(place: &Place, daemon: u32) -> Command {
+    let mut command = place.bare_command(["lock", "--all"]);
+    command.env("INMOST_TEST_DAEMONS", daemon.to_string());
+    command
+}
+
+/// What happens to a daemon before `inmost lock --all`.
+type Event = fn(&Place, u32);
+
+#[test]
+fn no_process_keeps_keys_unless_a_command_that_failed_has_named_it() {
+    let events: [(&str, Event); 7] = [
+        ("nothing", |_, _| {}),
+        ("lock", |place, _| drop(ask(place, &["lock"], "").expect(0))),
+        ("killed", |_, daemon| {
+            signal(daemon, "-KILL");
+            wait_until("it is killed", || is_gone(daemon));
+        }),
+        ("socket removed", |place, _| fs::remove_file(socket(place)).unwrap()),
+        ("folder removed", |place, _| fs::remove_dir_all(place.runtime().join("inmost")).unwrap()),
+        ("socket replaced", |place, _| {
+            let path = socket(place);
+            fs::remove_file(&path).unwrap();
+            fs::write(path, "").unwrap();
+        }),
+        ("runtime folder removed", |place, _| fs::remove_dir_all(place.runtime()).unwrap()),
+    ];
+    for (name, event) in events {
+        let place = Place::with_store();
+        let daemon = place.unlock(&[]);
+        event(&place, daemon);
+        let ended = run(&mut lock_all(&place, daemon), b"");
+        let is_named = ended.code == Some(13) && ended.err.contains(&daemon.to_string());
+        // A process whose memory is gone has no arguments any more, even if the system has not buried it yet.
+        let line = fs::read(format!("/proc/{daemon}/cmdline")).unwrap_or_default();
+        assert!(line.is_empty() && ended.code == Some(0) || is_named, "{name}: {ended:?}");
+        // Without any command, too.
+        wait_until(name, || is_gone(daemon));
+    }
+}
+
+/// `unlock` by cron, after `su` or through ssh has no `XDG_RUNTIME_DIR`, and maybe another folder for temporary files.
+#[test]
+fn a_daemon_of_another_environment_is_locked_too() {
+    let place = Place::with_store();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let mut unlock = place.command(["unlock"]);
+    run(unlock.env_remove("XDG_RUNTIME_DIR").env("TMPDIR", elsewhere.path()), b"").expect(0);
+    let mut status = place.command(["status"]);
+    let status = run(status.env_remove("XDG_RUNTIME_DIR").env("TMPDIR", elsewhere.path()), b"");
+    let line = status.out.lines().find(|line| line.starts_with("key daemon")).unwrap().to_owned();
+    let daemon = line.split(' ').find_map(|word| word.parse().ok()).unwrap();
+    assert_eq!(run(&mut lock_all(&place, daemon), b"").expect(0).out, "Locked 1 store.\n");
+    wait_until("it is gone", || is_gone(daemon));
+}
+
+#[test]
+fn a_daemon_that_is_stopped_is_named_in_time() {
+    let place = Place::with_store();
+    let daemon = place.unlock(&[]);
+    signal(daemon, "-STOP");
+    let start = Instant::now();
+    let ended = run(&mut lock_all(&place, daemon), b"");
+    let took = start.elapsed();
+    signal(daemon, "-CONT");
+    let ended = ended.expect_failure(13, &format!("does not respond: process {daemon}."));
+    assert!(ended.err.contains("kill -CONT"), "{ended:?}");
+    assert!(took < Duration::from_secs(20), "{took:?}");
+    ask(&place, &["lock"], "").expect(0);
+    wait_until("it is gone", || is_gone(daemon));
+}
+
+/// The path was found too long for a socket only after the passphrase was asked for.
+#[test]
+fn a_runtime_folder_with_a_long_path_is_passed_over() {
+    use std::os::unix::fs::DirBuilderExt;
+
+    let place = Place::with_files(&[("/memories/a", "kept")]);
+    let long = place.beside("r".repeat(120));
+    fs::DirBuilder::new().mode(0o700).create(&long).unwrap();
+    let temporary = tempfile::tempdir().unwrap();
+    let with = |command: &mut Command| {
+        command.env("XDG_RUNTIME_DIR", &long).env("TMPDIR", temporary.path());
+        run(command, b"").expect(0).out
+    };
+    with(&mut place.command(["unlock"]));
+    let mut cat = without_passphrase(&place, &["cat", "/memories/a"]);
+    assert_eq!(with(&mut cat), "kept");
+    assert!(with(&mut without_passphrase(&place, &["lock"])).starts_with("Locked"));
+}

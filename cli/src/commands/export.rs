@@ -265,6 +265,17 @@ fn is_about_name(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::InvalidFilename | io::ErrorKind::InvalidInput)
 }
 
+/// The error for a name that could not be given, in a folder that is there. File systems in user space have errors of their own for a
+/// name that they cannot hold: exfat says that nothing is there, others that the bytes are no text.
+fn of_name(place: &Path, error: io::Error) -> io::Error {
+    let is_name = error.kind() == io::ErrorKind::NotFound
+        || error.raw_os_error().is_some_and(|code| NO_TEXT.contains(&code));
+    if is_name && place.parent().is_some_and(Path::is_dir) {
+        return io::ErrorKind::InvalidFilename.into();
+    }
+    error
+}
+
 /// Creates the folder, and removes the partial file of an interrupted export.
 fn prepare(folder: &Path) -> io::Result<()> {
     host_files::make_folder(folder)?;
@@ -301,7 +312,8 @@ fn write(folder: &Path, place: &Path, text: &str) -> io::Result<Outcome> {
     let partial = folder.join(PARTIAL);
     let mut file = host_files::create(&partial)?;
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
-    if let Err(error) = written.and_then(|()| fs::rename(&partial, &place)) {
+    let renamed = || fs::rename(&partial, &place).map_err(|error| of_name(&place, error));
+    if let Err(error) = written.and_then(|()| renamed()) {
         let _ = fs::remove_file(&partial);
         return Err(error);
     }
@@ -315,7 +327,8 @@ fn make_ancestors(folder: &Path, place: &Path) -> io::Result<bool> {
         ancestor.push(name);
         match ancestor.symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                host_files::make_folder(&ancestor)?;
+                let made = host_files::make_folder(&ancestor);
+                made.map_err(|error| of_name(&ancestor, error))?;
             }
             Err(error) => return Err(error),
             Ok(data) if data.is_dir() => {}
@@ -325,8 +338,29 @@ fn make_ancestors(folder: &Path, place: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
+/// EILSEQ on Linux, and on macOS and the BSDs. The standard library has no kind for it.
+const NO_TEXT: [i32; 3] = [84, 92, 86];
 const BAD_NAME: &str = "the file system does not accept its name; rename it with `inmost mv`";
 
 /// The name of a file until it is complete. The next export removes it after an interruption. No memory file can have
 /// this name, because it decodes to a name with a `/`.
 const PARTIAL: &str = ".inmost%2Fpartial";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// exfat-fuse has such errors for a name with a colon. They ended the whole export.
+    #[test]
+    fn a_name_that_a_file_system_cannot_hold_is_told_from_a_folder_that_is_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let not_found = || io::Error::from(io::ErrorKind::NotFound);
+        assert!(is_about_name(&of_name(&folder.path().join("a:b"), not_found())));
+        let no_text = io::Error::from_raw_os_error(if cfg!(target_os = "linux") { 84 } else { 92 });
+        assert!(is_about_name(&of_name(&folder.path().join("a"), no_text)));
+        let gone = folder.path().join("gone").join("a");
+        assert!(!is_about_name(&of_name(&gone, not_found())));
+        let full = io::Error::from(io::ErrorKind::StorageFull);
+        assert!(!is_about_name(&of_name(&folder.path().join("a"), full)));
+    }
+}

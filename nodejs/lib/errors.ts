@@ -35,6 +35,7 @@ export type StoreErrorCode =
   | 'NoSuchSlot'
   | 'NotAStore'
   | 'OldRecordsRemain'
+  | 'OtherOwner'
   | 'OutcomeUnknown'
   | 'OutOfMemory'
   | 'RandomnessFailed'

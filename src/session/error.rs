@@ -92,6 +92,14 @@ pub enum StoreError {
     NoSuchSlot(u8),
     /// There is no store at this path.
     NotAStore,
+    /// The store, or a file of it, belongs to another user. Nothing was opened or written: what root creates in the store of another
+    /// user would lock that user out.
+    OtherOwner {
+        /// The file below the folder of the store; empty for the folder itself.
+        file: String,
+        /// The number of its user.
+        owner: u32,
+    },
     /// There is not enough memory to derive the key.
     OutOfMemory,
     /// The file under the name of one of the store's files is not safe to use, for example a link to another file. It
@@ -182,6 +190,7 @@ impl StoreError {
             Self::NoSuchSlot(_) => "NoSuchSlot",
             Self::NotAStore => "NotAStore",
             Self::OldRecordsRemain(_) => "OldRecordsRemain",
+            Self::OtherOwner { .. } => "OtherOwner",
             Self::OutOfMemory => "OutOfMemory",
             Self::OutcomeUnknown => "OutcomeUnknown",
             Self::RandomnessFailed => "RandomnessFailed",
@@ -270,6 +279,9 @@ impl StoreError {
             Self::NoSuchSlot(_) => "List the keyslots to see which are in use.",
             Self::UntrustedFile(_) => {
                 "Do not trust the folder if it came from someone else; otherwise move the file aside, or make a copy of the store that shares no files with it."
+            }
+            Self::OtherOwner { .. } => {
+                "Work on the store as that user, or let root give its files to its user with `chown`."
             }
             Self::OutOfMemory => "Close other programs, or unlock on a machine with more memory.",
             Self::OutcomeUnknown | Self::CommitUnknown => {
@@ -372,6 +384,13 @@ impl fmt::Display for StoreError {
             }
             Self::UntrustedFile(what) => {
                 write!(f, "A file of the store is not safe to use: {what}.")
+            }
+            Self::OtherOwner { file, owner } if file.is_empty() => {
+                write!(f, "The store belongs to another user, number {owner}.")
+            }
+            Self::OtherOwner { file, owner } => {
+                let file = printable(file);
+                write!(f, "The file {file} of the store belongs to another user, number {owner}.")
             }
             Self::OutOfMemory => f.write_str("There is not enough memory to derive the key."),
             Self::OutcomeUnknown => f.write_str(

@@ -67,6 +67,7 @@ impl Exit {
             StoreError::InUse(_) => Self::InUse,
             // A session halts after a failed write.
             StoreError::Io(_)
+            | StoreError::OtherOwner { .. }
             | StoreError::ClockBefore1970
             | StoreError::DiskFull
             | StoreError::Halted
@@ -248,6 +249,7 @@ mod tests {
             (StoreError::CopyNotVerified { copy: "/b".into(), why: "why".into() }, Exit::Damaged),
             (StoreError::Halted, Exit::Io),
             (StoreError::ClockBefore1970, Exit::Io),
+            (StoreError::OtherOwner { file: String::new(), owner: 7 }, Exit::Io),
             (StoreError::FilesReplaced("anchor was replaced".into()), Exit::Io),
             (StoreError::HeaderDamaged, Exit::Damaged),
             (StoreError::InUse(None), Exit::InUse),

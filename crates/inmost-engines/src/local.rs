@@ -23,6 +23,8 @@ mod header_file;
 mod journal;
 mod lock;
 mod overwritten;
+#[cfg(unix)]
+mod owner;
 mod publishing;
 mod rewriting;
 mod set_aside;
@@ -75,6 +77,8 @@ impl LocalStorage {
         if !holds_store(&folder)? {
             return Err(StorageError::Missing);
         }
+        #[cfg(unix)]
+        owner::check(&folder)?;
         let lock = Some(Lock::take(&folder)?);
         let ballast = Arc::new(Ballast::of(&folder));
         let anchor = AnchorFile::default();

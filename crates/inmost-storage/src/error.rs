@@ -21,6 +21,13 @@ pub enum StorageError {
     Missing,
     /// This build does not include the engine that the store names.
     NotBuilt,
+    /// The store, or a file of it, belongs to another user. Nothing was opened or written.
+    OtherOwner {
+        /// The file below the folder of the store; empty for the folder itself.
+        file: String,
+        /// The number of its user.
+        owner: u32,
+    },
     /// Another program has replaced, moved, removed or linked a file of the store while it was open. The text says which. What was
     /// written since may be in files that are no longer the store's.
     Replaced(String),
@@ -60,6 +67,10 @@ impl fmt::Display for StorageError {
             Self::InUse(None) => f.write_str("another process holds the store"),
             Self::Io(error) => write!(f, "input/output error: {error}"),
             Self::Missing => f.write_str("no such store, generation or file exists"),
+            Self::OtherOwner { file, owner } if file.is_empty() => {
+                write!(f, "the folder of the store belongs to user {owner}")
+            }
+            Self::OtherOwner { file, owner } => write!(f, "{file} belongs to user {owner}"),
             Self::NotBuilt => {
                 f.write_str("this build does not include the engine that the store names")
             }
@@ -118,6 +129,13 @@ mod tests {
             ];
             E::Io(_) => [io::Error::other("why").into(), "input/output error: why"];
             E::Missing => [E::Missing, "no such store, generation or file exists"];
+            E::OtherOwner { .. } => [
+                E::OtherOwner { file: String::new(), owner: 7 },
+                "the folder of the store belongs to user 7"
+            ], [
+                E::OtherOwner { file: "header.a".to_owned(), owner: 7 },
+                "header.a belongs to user 7"
+            ];
             E::NotBuilt => [E::NotBuilt, "this build does not include the engine that the store names"];
             E::Replaced(_) => [E::Replaced("anchor was replaced".into()), "anchor was replaced while the store was open"];
             E::UntrustedFile(_) => [E::UntrustedFile(odd), "header.a is a symbolic link"];

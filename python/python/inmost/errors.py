@@ -154,6 +154,10 @@ class NotAStore(StoreError):
     """There is no store at this path."""
 
 
+class OtherOwner(StoreError):
+    """The store, or a file of it, belongs to another user. Nothing was opened or written."""
+
+
 class OutOfMemory(StoreError):
     """There is not enough memory to derive the key."""
 

@@ -18,6 +18,7 @@ impl From<StorageError> for StoreError {
             StorageError::Missing => Self::NotAStore,
             StorageError::Replaced(what) => Self::FilesReplaced(what),
             StorageError::UntrustedFile(file) => Self::UntrustedFile(file.to_string()),
+            StorageError::OtherOwner { file, owner } => Self::OtherOwner { file, owner },
             StorageError::NotBuilt => Self::EngineNotBuilt,
             StorageError::Poisoned => Self::Halted,
             StorageError::WriteFailed(reason) => (*reason).into(),

@@ -109,6 +109,13 @@ fn every_error_has_one_sentence_of_message_and_one_of_advice() {
             HeaderError::NotAStore.into(),
             "There is no store at this place."
         ];
+        E::OtherOwner { .. } => [
+            StorageError::OtherOwner { file: String::new(), owner: 7 }.into(),
+            "The store belongs to another user, number 7."
+        ], [
+            StorageError::OtherOwner { file: "gen-1/db".to_owned(), owner: 7 }.into(),
+            "The file gen-1/db of the store belongs to another user, number 7."
+        ];
         E::OutOfMemory => [
             HeaderError::KdfFailed(KdfFailed::OutOfMemory(1)).into(),
             "There is not enough memory to derive the key."

@@ -38,6 +38,7 @@ export type StoreErrorCode =
   | 'OtherOwner'
   | 'OutcomeUnknown'
   | 'OutOfMemory'
+  | 'PassphraseNotOneLine'
   | 'RandomnessFailed'
   | 'RecordsBehindHeader'
   | 'RolledBack'

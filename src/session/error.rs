@@ -116,6 +116,8 @@ pub enum StoreError {
     CommitUnknown,
     /// The server of a shared store cannot be reached or cannot take part now. The text says why. Nothing has changed.
     Unavailable(String),
+    /// A new passphrase has a line break or a NUL, so that nobody could type it at a prompt. One that is in use still unlocks.
+    PassphraseNotOneLine,
     /// The operating system returned no random bytes.
     RandomnessFailed,
     /// The store is older than a state that was seen before.
@@ -193,6 +195,7 @@ impl StoreError {
             Self::OtherOwner { .. } => "OtherOwner",
             Self::OutOfMemory => "OutOfMemory",
             Self::OutcomeUnknown => "OutcomeUnknown",
+            Self::PassphraseNotOneLine => "PassphraseNotOneLine",
             Self::RandomnessFailed => "RandomnessFailed",
             Self::RecordsBehindHeader { .. } => "RecordsBehindHeader",
             Self::RolledBack { .. } => "RolledBack",
@@ -213,6 +216,11 @@ impl StoreError {
     /// held it at the fork, and before it uses a secret, because a child has none of its parent's.
     pub(crate) fn check_process(is_ours: bool) -> Result<(), Self> {
         if is_ours { Ok(()) } else { Err(Self::Forked) }
+    }
+
+    /// Refuses a new passphrase that nobody can type.
+    pub(crate) fn check_new(is_one_line: bool) -> Result<(), Self> {
+        if is_one_line { Ok(()) } else { Err(Self::PassphraseNotOneLine) }
     }
 
     /// Returns one sentence that says what to do, in words for every language that the store is used from.
@@ -290,6 +298,7 @@ impl StoreError {
             Self::Unavailable(_) => {
                 "Check the server and the connection to it, then try again; a session that was open stays unlocked."
             }
+            Self::PassphraseNotOneLine => "Give the new passphrase in one line.",
             Self::RandomnessFailed => {
                 "Try again; if it happens again, check the operating system's random source."
             }
@@ -400,6 +409,9 @@ impl fmt::Display for StoreError {
                 "The connection to the store was lost while a change was stored, so it is unknown whether it is there.",
             ),
             Self::Unavailable(why) => write!(f, "The server of the store is not available: {why}."),
+            Self::PassphraseNotOneLine => {
+                f.write_str("The new passphrase has more than one line, or a NUL.")
+            }
             Self::RandomnessFailed => f.write_str("The operating system returned no random bytes."),
             Self::RolledBack { expected, found } => {
                 write!(

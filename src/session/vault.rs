@@ -355,6 +355,7 @@ impl VaultOptions {
     ) -> Result<Unlocked, StoreError> {
         let credential = credential.into();
         StoreError::check_process(credential.is_of_this_process())?;
+        StoreError::check_new(credential.is_one_line())?;
         let label = SlotLabel::of_kind(credential.kind());
         let enrolment = Enrolment { credential, cost: self.cost, label: &label, now_ms: now() };
         let store = StoreId::generate()?;

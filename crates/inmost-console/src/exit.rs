@@ -87,6 +87,7 @@ impl Exit {
             | StoreError::ForeignAnchor => Self::RolledBack,
             StoreError::KdfOutOfBounds(_) => Self::KdfOutOfBounds,
             StoreError::Locked => Self::Locked,
+            StoreError::PassphraseNotOneLine => Self::Usage,
             // Includes `AlreadyExists`: the command line is valid, the path is taken.
             _ => Self::Other,
         }
@@ -276,6 +277,7 @@ mod tests {
             (StoreError::SlotsFull, Exit::Other),
             (StoreError::NoSuchSlot(7), Exit::Other),
             (StoreError::LastSlot, Exit::Other),
+            (StoreError::PassphraseNotOneLine, Exit::Usage),
             (StoreError::InMemory, Exit::Other),
             (StoreError::SubtreeIsFile, Exit::Other),
         ] {

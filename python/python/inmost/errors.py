@@ -178,6 +178,10 @@ class Unavailable(StoreError):
     """The server of a shared store cannot be reached. Nothing has changed."""
 
 
+class PassphraseNotOneLine(StoreError):
+    """A new passphrase has a line break or a NUL, so that nobody could type it. One that is in use still unlocks."""
+
+
 class RandomnessFailed(StoreError):
     """The operating system returned no random bytes."""
 

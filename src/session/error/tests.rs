@@ -136,6 +136,10 @@ fn every_error_has_one_sentence_of_message_and_one_of_advice() {
             StorageError::Unavailable("why".into()).into(),
             "The server of the store is not available: why."
         ];
+        E::PassphraseNotOneLine => [
+            E::PassphraseNotOneLine,
+            "The new passphrase has more than one line, or a NUL."
+        ];
         E::RandomnessFailed => [
             RandomnessFailed.into(),
             "The operating system returned no random bytes."

@@ -9,6 +9,8 @@ use super::store::{options, passphrase};
 use crate::session::engines::LOCAL;
 use crate::session::{Session, StorageEngine, StoreError, Vault, shift_clock};
 use inmost_engines::local::LocalStorage;
+use inmost_format::crypto::passphrase::Passphrase;
+use inmost_format::header::NewSlot;
 use inmost_storage::{EngineKind, Storage};
 
 fn parent_and_path() -> (TempDir, PathBuf) {
@@ -180,4 +182,16 @@ fn a_clock_before_1970_is_named_before_anything_is_opened() {
     assert!(!other.exists());
     shift_clock(-AWAY);
     assert_eq!(read(&unlock(&path)), "text");
+}
+
+#[test]
+fn a_new_passphrase_that_nobody_can_type_is_refused() {
+    let (_parent, path) = parent_and_path();
+    let lines = Passphrase::new("first\nsecond").unwrap();
+    let is_refused = |error| matches!(error, StoreError::PassphraseNotOneLine);
+    assert!(is_refused(options().create(&path, &lines).err().unwrap()));
+    assert!(!path.exists());
+    let session = options().create(&path, &passphrase()).unwrap();
+    assert!(is_refused(session.add_slot(&NewSlot::new(&lines)).unwrap_err()));
+    assert!(is_refused(session.replace_slot(0, &NewSlot::new(&lines)).unwrap_err()));
 }

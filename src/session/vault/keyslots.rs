@@ -37,6 +37,7 @@ impl Session {
     /// changed, unless the session is halted: in that case the next unlock finds either the old or the new slots.
     pub fn add_slot(&self, slot: &NewSlot<'_>) -> Result<u8, StoreError> {
         StoreError::check_process(slot.is_of_this_process())?;
+        StoreError::check_new(slot.is_one_line())?;
         self.exclusive(|exclusive| exclusive.change_header(|keys| Ok(keys.add_slot(slot, now())?)))
     }
 
@@ -51,6 +52,7 @@ impl Session {
     /// As for [`remove_slot`](Session::remove_slot).
     pub fn replace_slot(&self, number: u8, slot: &NewSlot<'_>) -> Result<(), StoreError> {
         StoreError::check_process(slot.is_of_this_process())?;
+        StoreError::check_new(slot.is_one_line())?;
         self.exclusive(|exclusive| {
             exclusive.change_header(|keys| Ok(((), keys.replace_slot(number, slot, now())?)))
         })

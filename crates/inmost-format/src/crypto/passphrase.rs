@@ -64,6 +64,14 @@ impl Passphrase {
         self.0.is_of_this_process()
     }
 
+    /// Whether it is one line without a NUL, so that a person can type it at a prompt. A new one has to be.
+    #[must_use]
+    pub fn is_one_line(&self) -> bool {
+        let text = self.0.expose();
+        let has = |part: &[u8]| text.windows(part.len()).any(|found| found == part);
+        !BREAKS.iter().any(|part| has(part.as_bytes()))
+    }
+
     /// The normalised text as UTF-8.
     pub fn expose(&self) -> &[u8] {
         self.0.expose()
@@ -100,10 +108,21 @@ fn normalised(text: &str) -> Result<SecretVec, PassphraseError> {
     Ok(normal)
 }
 
+/// What ends a line at some prompt, or a text in C.
+const BREAKS: [&str; 6] = ["\n", "\r", "\0", "\u{85}", "\u{2028}", "\u{2029}"];
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::assert_leaks_nowhere;
+
+    #[test]
+    fn what_could_not_be_typed_at_a_prompt_is_not_one_line() {
+        assert!(Passphrase::new("two words \u{e9}").unwrap().is_one_line());
+        for text in ["a\n", "a\nb", "a\r\nb", "\0a", "a\u{85}b", "a\u{2028}b", "\u{2029}"] {
+            assert!(!Passphrase::new(text).unwrap().is_one_line(), "{text:?}");
+        }
+    }
 
     fn bytes_of(text: &str) -> Vec<u8> {
         Passphrase::new(text).unwrap().expose().to_vec()

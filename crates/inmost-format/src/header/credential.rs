@@ -53,6 +53,19 @@ impl Credential<'_> {
     }
 }
 
+impl Credential<'_> {
+    /// Whether a person can type its passphrase, if it has one. A new one has to be one line.
+    #[must_use]
+    pub fn is_one_line(&self) -> bool {
+        match self {
+            Self::Passphrase(passphrase) | Self::PassphraseAndKeyfile(passphrase, _) => {
+                passphrase.is_one_line()
+            }
+            Self::RecoveryKey(_) | Self::RawKey(_) => true,
+        }
+    }
+}
+
 impl<'a> From<&'a Passphrase> for Credential<'a> {
     fn from(passphrase: &'a Passphrase) -> Self {
         Self::Passphrase(passphrase)
@@ -91,6 +104,12 @@ impl<'a> NewSlot<'a> {
     #[must_use]
     pub fn is_of_this_process(&self) -> bool {
         self.credential.is_of_this_process()
+    }
+
+    /// Whether a person can type its passphrase, if it has one.
+    #[must_use]
+    pub fn is_one_line(&self) -> bool {
+        self.credential.is_one_line()
     }
 
     /// A slot for a credential. By default it takes the label of the slot that it replaces, or is named after its kind.

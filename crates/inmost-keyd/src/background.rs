@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 
 use inmost::{AnchorStatus, SlotKind};
 use serde::{Deserialize, Serialize};
@@ -67,12 +67,26 @@ pub fn start(
         return Ok(freshness);
     }
     // It is about to end.
-    let _ = child.wait();
+    let ended = child.wait();
     match outcome {
         Ok(Some(Outcome::Failed(error))) => Err(error),
+        _ if ended.is_ok_and(was_killed) => Err(DaemonError::Killed),
         Ok(_) => Err(failed(&io::ErrorKind::UnexpectedEof.into())),
         Err(error) => Err(failed(&error)),
     }
+}
+
+/// Whether a process was killed, as by a system that is short of memory.
+#[cfg(unix)]
+fn was_killed(ended: ExitStatus) -> bool {
+    use std::os::unix::process::ExitStatusExt;
+    ended.signal() == Some(rustix::process::Signal::KILL.as_raw())
+}
+
+/// Whether a process was killed, as by a system that is short of memory. Windows refuses memory instead.
+#[cfg(windows)]
+fn was_killed(_ended: ExitStatus) -> bool {
+    false
 }
 
 /// Keeps what this process has open from staying open for hours: a lock file, a pipe of the shell, the working folder.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use inmost::StoreError;
+use inmost::{KdfCost, StoreError};
 use serde::{Deserialize, Serialize};
 
 /// Why a program cannot connect to the key daemon of a store, or cannot become one.
@@ -26,6 +26,8 @@ pub enum DaemonError {
     CannotStart(String),
     /// The credential arrived malformed at the daemon's process.
     InvalidSecret,
+    /// The process of the daemon was killed while it unlocked the store: the system or the container was probably short of memory.
+    Killed,
     /// A process holds the store, but no key daemon of it can be reached: another user's or another folder's sockets, a
     /// store that was moved after it was unlocked, or a program that is no key daemon.
     NotFound {
@@ -92,6 +94,9 @@ impl DaemonError {
             }
             Self::CannotStart(_) => "Try again, or add --foreground.",
             Self::InvalidSecret => "Please report it as an error in inmost.",
+            Self::Killed => {
+                "Give the container or the machine more memory. A store with a smaller cost (`--kdf-memory-mib`) needs less."
+            }
             Self::NotFound { .. } => {
                 "If that process is a key daemon, use its XDG_RUNTIME_DIR and the path with which the store was unlocked, or end it with SIGTERM. Otherwise wait for it."
             }
@@ -168,6 +173,11 @@ impl fmt::Display for Sentence<'_> {
             DaemonError::InvalidSecret => {
                 f.write_str("The key daemon received a malformed credential.")
             }
+            DaemonError::Killed => write!(
+                f,
+                "The key daemon was killed while it unlocked the store, probably for want of memory. An unlock needs about {OTHER_MIB} MiB and the memory of its key derivation, {} MiB by default.",
+                KdfCost::default().memory_kib() / 1_024
+            ),
             DaemonError::NotFound { process } => {
                 match process {
                     Some(process) => write!(f, "Process {process}")?,
@@ -242,3 +252,6 @@ impl From<DaemonError> for StoreError {
         }
     }
 }
+
+/// What a daemon needs besides the memory of the key derivation: its engine, its cache and its program.
+const OTHER_MIB: u32 = 40;

@@ -81,7 +81,7 @@ fn a_runtime_folder_with_a_long_path_is_passed_over() {
     use std::os::unix::fs::DirBuilderExt;
 
     let place = Place::with_files(&[("/memories/a", "kept")]);
-    let long = place.beside("r".repeat(120));
+    let long = place.beside(&"r".repeat(120));
     fs::DirBuilder::new().mode(0o700).create(&long).unwrap();
     let temporary = tempfile::tempdir().unwrap();
     let with = |command: &mut Command| {
@@ -92,4 +92,32 @@ fn a_runtime_folder_with_a_long_path_is_passed_over() {
     let mut cat = without_passphrase(&place, &["cat", "/memories/a"]);
     assert_eq!(with(&mut cat), "kept");
     assert!(with(&mut without_passphrase(&place, &["lock"])).starts_with("Locked"));
+}
+
+/// In a container of 64 MiB, the system kills the daemon. `unlock` said "unexpected end of file".
+#[test]
+fn a_daemon_that_is_killed_while_it_unlocks_is_told_from_any_other_failure() {
+    let place = Place::vacant();
+    // A cost that takes long enough to be interrupted.
+    let init = ["init", "--kdf-memory-mib", "512", "--kdf-passes", "4"];
+    place.run(init, "").expect(0);
+    let mut unlock = place.command(["unlock"]);
+    let child = unlock.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let is_daemon = |process: &u32| {
+        let line = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+        let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+        line.ends_with(b"\0keyd\0") && status.contains(&format!("PPid:\t{}\n", child.id()))
+    };
+    let processes = || fs::read_dir("/proc").unwrap().flatten();
+    let numbers = || processes().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let mut daemon = None;
+    wait_until("it starts", || {
+        daemon = numbers().find(is_daemon);
+        daemon.is_some()
+    });
+    signal(daemon.unwrap(), "-KILL");
+    let ended = child.wait_with_output().unwrap();
+    let message = String::from_utf8_lossy(&ended.stderr);
+    assert!(message.contains("was killed while it unlocked"), "{message}");
+    assert!(message.contains("MiB by default"), "{message}");
 }

@@ -328,10 +328,49 @@ impl StoreError {
     }
 }
 
+impl StoreError {
+    /// The sentences of what was refused before anything was changed.
+    fn fmt_refusal(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ClockBefore1970 => f.write_str(
+                "The clock of this machine shows a time before 1970, so nothing was opened.",
+            ),
+            Self::OtherOwner { file, owner } if file.is_empty() => {
+                write!(f, "The store belongs to another user, number {owner}.")
+            }
+            Self::OtherOwner { file, owner } => {
+                let file = printable(file);
+                write!(f, "The file {file} of the store belongs to another user, number {owner}.")
+            }
+            Self::PassphraseNotOneLine => {
+                f.write_str("The new passphrase has more than one line, or a NUL.")
+            }
+            Self::HeaderRolledBack { expected, found } if expected == found => write!(
+                f,
+                "The header was rolled back: the records name a different header of revision {found}."
+            ),
+            Self::HeaderRolledBack { expected, found } => write!(
+                f,
+                "The header was rolled back: it has revision {found}, but the store had revision {expected} before."
+            ),
+            Self::RecordsBehindHeader { expected, found } => write!(
+                f,
+                "The records are older than the header: they name its revision {found}, but it has revision {expected}."
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::AlreadyExists => f.write_str("The destination already exists."),
+            Self::ClockBefore1970
+            | Self::OtherOwner { .. }
+            | Self::PassphraseNotOneLine
+            | Self::HeaderRolledBack { .. }
+            | Self::RecordsBehindHeader { .. } => self.fmt_refusal(f),
             Self::Damaged(what) => {
                 let what = without_path(what, "the engine cannot read its files");
                 write!(f, "The store is damaged and was not opened: {what}.")
@@ -341,9 +380,6 @@ impl fmt::Display for StoreError {
                 let copy = printable(copy);
                 write!(f, "The copy in {copy} was written but does not read back: {why}")
             }
-            Self::ClockBefore1970 => f.write_str(
-                "The clock of this machine shows a time before 1970, so nothing was opened.",
-            ),
             Self::Forked => f.write_str(
                 "This process is a fork of one that had opened a store. It cannot use what its parent opened.",
             ),
@@ -359,18 +395,6 @@ impl fmt::Display for StoreError {
                 "The store was rewritten, but its old records could not be removed: {why}"
             ),
             Self::HeaderDamaged => f.write_str("The header of the store is damaged or missing."),
-            Self::HeaderRolledBack { expected, found } if expected == found => write!(
-                f,
-                "The header was rolled back: the records name a different header of revision {found}."
-            ),
-            Self::HeaderRolledBack { expected, found } => write!(
-                f,
-                "The header was rolled back: it has revision {found}, but the store had revision {expected} before."
-            ),
-            Self::RecordsBehindHeader { expected, found } => write!(
-                f,
-                "The records are older than the header: they name its revision {found}, but it has revision {expected}."
-            ),
             Self::InMemory => f.write_str("A store in memory has no keyslots."),
             Self::InUse(Some(pid)) => write!(f, "The store is in use by process {pid}."),
             Self::InUse(None) => f.write_str("The store is in use by another process."),
@@ -394,13 +418,6 @@ impl fmt::Display for StoreError {
             Self::UntrustedFile(what) => {
                 write!(f, "A file of the store is not safe to use: {what}.")
             }
-            Self::OtherOwner { file, owner } if file.is_empty() => {
-                write!(f, "The store belongs to another user, number {owner}.")
-            }
-            Self::OtherOwner { file, owner } => {
-                let file = printable(file);
-                write!(f, "The file {file} of the store belongs to another user, number {owner}.")
-            }
             Self::OutOfMemory => f.write_str("There is not enough memory to derive the key."),
             Self::OutcomeUnknown => f.write_str(
                 "The process that holds the store ended before it reported whether the change was made.",
@@ -409,9 +426,6 @@ impl fmt::Display for StoreError {
                 "The connection to the store was lost while a change was stored, so it is unknown whether it is there.",
             ),
             Self::Unavailable(why) => write!(f, "The server of the store is not available: {why}."),
-            Self::PassphraseNotOneLine => {
-                f.write_str("The new passphrase has more than one line, or a NUL.")
-            }
             Self::RandomnessFailed => f.write_str("The operating system returned no random bytes."),
             Self::RolledBack { expected, found } => {
                 write!(

@@ -79,8 +79,9 @@ const CRATES: [Crate; 8] = [
 const ROOMS: [(&str, &[&[&str]]); 1] = [(
     "session",
     &[
-        &["clock", "engines", "sync"],
+        &["engines", "sync"],
         &["error"],
+        &["clock"],
         &["anchor", "cache", "expiry_settings", "history_settings", "idle", "options"],
         &["open"],
         &["transaction"],

@@ -224,9 +224,11 @@ impl Search<'_> {
     fn end(&mut self, seen: &Seen) -> Result<(), StoreError> {
         let time = self.entries.last().map_or(seen.latest, |version| version.time);
         self.mark_missing(u64::MAX, time, seen.age);
-        self.hand_over();
         self.keep_present()?;
-        self.retire_for_lost()
+        self.retire_for_lost()?;
+        // Last, because a head that takes over its file is one of the heads between which records are retired.
+        self.hand_over();
+        Ok(())
     }
 
     /// Leaves out of every entry the retired records that the last version of the file reaches: where lists of names are lost, the

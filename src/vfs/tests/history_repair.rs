@@ -270,6 +270,31 @@ fn a_history_whose_head_is_damaged_is_left_out_and_the_files_stay() {
     session.compact().unwrap();
 }
 
+/// The newest head that is left of a deleted file takes the file over. The head before a lost one must retire what that head
+/// does not reach, or the record would stay when all is forgotten.
+#[test]
+fn no_record_stays_of_a_file_that_a_repair_left_without_its_newest_head() {
+    let store = TestStore::create();
+    let session = keeps(store.unlock().unwrap());
+    let content = text("long", 16_000);
+    let lines = i64::try_from(content.lines().count()).unwrap();
+    session.files().write(LONG, &content).unwrap();
+    for quarter in 0..4 {
+        edit::insert(&session, &parse(LONG), quarter * lines / 4, "line\n").unwrap();
+    }
+    session.files().remove(LONG).unwrap();
+    drop(session);
+    let mut heads = of_history(&store);
+    heads.retain(|id| id.kind == Kind::File);
+    assert_eq!(heads.len(), 5);
+    damage(&store, &[heads[2], heads[4]]);
+    assert_eq!(repair(&store, "two heads").lost_texts, 2);
+    let session = store.unlock().unwrap();
+    assert_whole(&session, "repaired");
+    session.history().forget("/memories", None, |_| {}).unwrap();
+    assert_whole(&session, "forgotten");
+}
+
 #[test]
 fn a_history_that_began_anew_after_damage_is_whole_again_after_a_repair() {
     let store = filled();

@@ -348,6 +348,7 @@ fn a_store_that_makes_its_reader_write_too_much_ends_a_child_and_is_12() {
     let mut shell = std::process::Command::new("sh");
     shell.args(["-c", "ulimit -f 1; exec \"$0\" \"$@\""]).arg(check.get_program());
     shell.args(check.get_args()).env("INMOST_PASSPHRASE", crate::inmost::PASSPHRASE);
+    shell.env("INMOST_STORE", place.store());
     run(&mut shell, b"").expect_failure(12, "write too much");
 }
 

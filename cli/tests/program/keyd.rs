@@ -275,8 +275,10 @@ fn another_store_at_the_same_path_is_not_taken_for_the_unlocked_one() {
     fs::rename(place.store(), place.beside("moved")).unwrap();
     let init = ["init", "--kdf-memory-mib", "19", "--kdf-passes", "2"];
     place.run(init, "").expect(0);
-    assert_eq!(place.run(["ls"], "").expect(0).out, "");
+    // Its user is told once that the files were moved away under it.
+    place.run(["ls"], "").expect_failure(14, "the folder of the store was replaced");
     wait_until("a daemon that no client can find any more ends", || is_gone(daemon));
+    assert_eq!(place.run(["ls"], "").expect(0).out, "");
     place.unlock(&[]);
     assert_eq!(ask(&place, &["ls"], "").expect(0).out, "");
 }

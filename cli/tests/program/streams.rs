@@ -11,7 +11,8 @@ fn a_file_is_not_emptied_if_standard_input_is_closed() {
         let arguments = arguments.collect::<Vec<_>>().join(" ");
         let program = program.get_program().to_str().unwrap();
         let mut shell = place.shell(&format!("exec {program} {arguments} {input}"));
-        run(shell.env("INMOST_PASSPHRASE", crate::inmost::PASSPHRASE), b"")
+        shell.env("INMOST_PASSPHRASE", crate::inmost::PASSPHRASE);
+        run(shell.env("INMOST_STORE", place.store()), b"")
     };
     write("<&-").expect_failure(14, "Standard input is closed");
     assert_eq!(place.cat("/memories/a"), "1");

@@ -19,7 +19,7 @@ fn only_its_user_can_access_the_socket_under_any_umask() {
             shell.args(["-c", &format!("umask {mask}; exec \"$@\""), "sh"]);
             shell.arg(inner.get_program()).args(inner.get_args());
             shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-            shell.env("INMOST_PASSPHRASE", PASSPHRASE);
+            shell.env("INMOST_PASSPHRASE", PASSPHRASE).env("INMOST_STORE", place.store());
             shell
         };
         run(&mut command, b"").expect(0);
@@ -103,7 +103,7 @@ fn the_daemon_inherits_no_open_descriptors() {
     shell.args(["-c", "exec 7>held; flock 7; \"$@\"", "sh"]).current_dir(place.beside(""));
     shell.arg(inner.get_program()).args(inner.get_args());
     shell.env("INMOST_PASSPHRASE", PASSPHRASE).env("XDG_RUNTIME_DIR", place.runtime());
-    run(&mut shell, b"").expect(0);
+    run(shell.env("INMOST_STORE", place.store()), b"").expect(0);
     let daemon = place.daemon().unwrap();
     for descriptor in fs::read_dir(format!("/proc/{daemon}/fd")).unwrap() {
         match fs::read_link(descriptor.unwrap().path()) {

@@ -101,7 +101,8 @@ impl PostgresConfig {
     /// Whether connections are encrypted.
     #[must_use]
     pub fn uses_tls(&self) -> bool {
-        self.config.get_ssl_mode() == SslMode::Require
+        // The guard of plain connections takes the place of TLS, and is negotiated directly; see `new`.
+        self.config.get_ssl_negotiation() == SslNegotiation::Postgres
     }
 
     /// The hosts and ports, for messages.

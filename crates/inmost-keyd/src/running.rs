@@ -14,12 +14,12 @@ use crate::connection;
 
 /// The addresses at which daemons of this user may listen, live or dead.
 pub(crate) fn sockets() -> Vec<PathBuf> {
-    let mut found: BTreeSet<PathBuf> = address::sockets().into_iter().collect();
+    let found = address::sockets().into_iter();
     #[cfg(target_os = "linux")]
-    found.extend(bound().into_iter().filter(|socket| {
+    let found = found.chain(bound().into_iter().filter(|socket| {
         only().is_none_or(|only| connection::process(socket).is_some_and(|it| only.contains(&it)))
     }));
-    found.into_iter().collect()
+    found.collect::<BTreeSet<PathBuf>>().into_iter().collect()
 }
 
 /// The processes of this user that are key daemons. Empty where the system does not list them.

@@ -39,11 +39,8 @@ with_server() {
   python3 tests/postgres/with_server.py --schema "$packages/schema.sql" "$@"
 }
 
-# Builds with the same packages and features each time, so that nothing is built twice.
-build() {
-  cargo test --package inmost --package inmost-cli --package inmost-engine-tests \
-    --features inmost-cli/postgres,inmost-engine-tests/postgres --no-run "$@"
-}
+# The same packages and features each time, so that nothing is built twice.
+built=(--package inmost --package inmost-cli --package inmost-engine-tests --features inmost-cli/postgres,inmost-engine-tests/postgres)
 
 # The path of the test program that a build has made.
 test_program() {
@@ -52,7 +49,7 @@ test_program() {
 
 suite() {
   local test tests=()
-  tests=("$(test_program build --test suite)" "$(test_program cargo test --package inmost-postgres --lib --no-run)")
+  tests=("$(test_program cargo test "${built[@]}" --no-run --test suite)" "$(test_program cargo test --package inmost-postgres --lib --no-run)")
   local version way
   for version in 15 18; do
     for way in '' --pgbouncer; do
@@ -69,7 +66,7 @@ suite() {
 
 library() {
   echo "== the library"
-  with_server --version 15 "$(test_program build --test database)" --include-ignored --quiet
+  with_server --version 15 "$(test_program cargo test "${built[@]}" --no-run --test database)" --include-ignored --quiet
 }
 
 liar() {
@@ -120,7 +117,8 @@ latency() {
 install
 inmost=${INMOST-}
 if [ -z "$inmost" ]; then
-  build --quiet --test suite --test database --test program --example postgres_distrust --example postgres_load --example web_service
+  cargo test --quiet "${built[@]}" --no-run --test suite --test database --test program
+  cargo build --quiet "${built[@]}" --example postgres_distrust --example postgres_load --example web_service
   inmost=$target/debug/inmost
 fi
 "$inmost" postgres-schema --role inmost_app >"$packages/schema.sql"

@@ -9,7 +9,6 @@ use inmost::{
 use inmost_keyd::Secret;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyString;
 
 use crate::credential;
 use crate::errors;
@@ -58,16 +57,19 @@ impl<'py> FromPyObject<'_, 'py> for Place {
             let vault = vault.get();
             return Ok(Self::Vault(vault.database.clone(), vault.id));
         }
-        if given.is_instance_of::<PyString>() {
-            let text: Text<'_> = given.extract()?;
-            if VaultOptions::is_url(&text) {
-                return Ok(Self::Url(text.to_string()));
-            }
+        // A path may have bytes that are no UTF-8, which a `str` keeps as lone surrogates.
+        if let Ok(text) = given.extract::<Text<'_>>()
+            && VaultOptions::is_url(&text)
+        {
+            return Ok(Self::Url(text.to_string()));
         }
-        let path = given.extract().map_err(|_| {
-            PyTypeError::new_err("path is a str, an os.PathLike or an inmost.Vault")
-        })?;
-        Ok(Self::Folder(path))
+        given.extract().map(Self::Folder).map_err(|error| {
+            if error.is_instance_of::<PyTypeError>(given.py()) {
+                PyTypeError::new_err("path is a str, an os.PathLike or an inmost.Vault")
+            } else {
+                error
+            }
+        })
     }
 }
 

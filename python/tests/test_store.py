@@ -6,6 +6,7 @@ import copy
 import os
 import pickle
 import re
+import sys
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -108,6 +109,13 @@ def test_a_store_outlives_its_context_on_disk_only(on_disk: Callable[[], inmost.
     store.close()
     with on_disk() as store:
         assert store.files.read("/memories/a") == "tea"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every name is Unicode")
+def test_a_path_may_have_bytes_that_are_no_text(tmp_path: Path) -> None:
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
+    inmost.Store.create(path, raw_key=bytes(32)).close()
+    inmost.Store.open(path, raw_key=bytes(32)).close()
 
 
 def test_a_store_is_locked_after_an_exception(store: inmost.Store) -> None:

@@ -170,7 +170,7 @@ fn lost(case: &Case, acknowledged: &BTreeMap<String, String>) -> Option<String> 
     let is_known = status.is_ok_and(|status| status.anchor == AnchorStatus::Known);
     let differs = |(path, text): &(&String, &String)| match session.files().read(path) {
         Ok(found) => found.as_str() != text.as_str(),
-        // Damage is an error. That a file is not there is none.
+        // Damage is an error. A missing file is not.
         Err(FileError::Store(_)) => false,
         Err(_) => true,
     };

@@ -1,4 +1,4 @@
-//! Every command that a message offers runs as it stands, wherever the store is and whatever its name.
+//! Every command that a message offers runs as it stands, for a store of any name at any place.
 #![cfg(unix)]
 
 use std::fs;
@@ -114,7 +114,7 @@ fn what_was_meant_begins_with_the_same_letter() {
     assert!(err(&["ls", "--stor", "x"]).contains("Did you mean `--store`?"));
     assert!(err(&["cat", "-dash.md"]).contains("`inmost cat -- -dash.md`"));
     assert!(err(&["unlcok"]).contains("Did you mean `unlock`"));
-    // A folder that is no store is none that `init` would take.
+    // `init` refuses a folder with something else in it.
     fs::create_dir_all(place.beside("junk/x")).unwrap();
     let ended = run(&mut place.bare_command(["ls", "--store", "junk"]), b"").expect(10);
     assert!(!ended.err.contains("inmost init"), "{ended:?}");

@@ -1,6 +1,6 @@
 //! Connections without TLS: over loopback and Unix sockets.
 //!
-//! Whoever listens there is not verified. So the password is proved by SCRAM alone, which tells the listener nothing of use: a
+//! The listener there is not verified. So the password is proved by SCRAM alone, which tells the listener nothing of use: a
 //! server that asks for the password itself, or for its MD5 hash, gets no answer.
 
 use std::future::{Ready, ready};

@@ -109,7 +109,7 @@ pub(crate) struct Search {
     needles: Vec<Needle>,
     /// Windows by their first eight bytes.
     windows: HashMap<u64, Vec<(usize, usize)>>,
-    /// The pairs of bytes that any window begins with.
+    /// Whether a window begins with these four bytes, by [`slot`]. Most positions are settled here, so this is what a search costs.
     begins: Vec<bool>,
 }
 
@@ -126,13 +126,13 @@ pub(crate) struct Trace {
 impl Search {
     pub(crate) fn new(needles: Vec<Needle>) -> Self {
         let mut windows: HashMap<u64, Vec<_>> = HashMap::new();
-        let mut begins = vec![false; 1 << 16];
+        let mut begins = vec![false; 1 << 20];
         for (number, needle) in needles.iter().enumerate() {
             assert!(needle.bytes.len() >= needle.window, "{} is too short", needle.name);
             for at in 0..=needle.bytes.len() - needle.window {
                 windows.entry(eight(&needle.bytes[at..])).or_default().push((number, at));
-                begins[usize::from(u16::from_le_bytes([needle.bytes[at], needle.bytes[at + 1]]))] =
-                    true;
+                let first = needle.bytes[at..at + 4].try_into().unwrap();
+                begins[slot(u32::from_le_bytes(first))] = true;
             }
         }
         Self { needles, windows, begins }
@@ -140,24 +140,22 @@ impl Search {
 
     pub(crate) fn traces(&self, bytes: &[u8]) -> Vec<Trace> {
         let mut traces = Vec::new();
-        let mut at = 0;
-        while at + 8 <= bytes.len() {
-            let step = if self.begins[usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]))] {
-                self.trace(bytes, at).map_or(1, |trace| {
-                    let length = trace.length.0;
-                    traces.push(trace);
-                    length
-                })
-            } else {
-                1
-            };
-            at += step;
+        let (mut four, mut next) = (0, 3);
+        for (last, byte) in bytes.iter().enumerate() {
+            four = four >> 8 | u32::from(*byte) << 24;
+            if last < next || !self.begins[slot(four)] {
+                continue;
+            }
+            if let Some(trace) = self.trace(bytes, last - 3) {
+                next = last + trace.length.0;
+                traces.push(trace);
+            }
         }
         traces
     }
 
     fn trace(&self, bytes: &[u8], at: usize) -> Option<Trace> {
-        let here = &bytes[at..];
+        let here = bytes.get(at..).filter(|here| here.len() >= 8)?;
         self.windows.get(&eight(here))?.iter().find_map(|(number, from)| {
             let needle = &self.needles[*number];
             let rest = &needle.bytes[*from..];
@@ -175,6 +173,11 @@ impl Search {
 /// Traces counted by secret and place.
 #[cfg(target_os = "linux")]
 pub(crate) type Counts = std::collections::BTreeMap<(String, String), usize>;
+
+/// Returns 20 bits that four bytes are spread over.
+fn slot(four: u32) -> usize {
+    usize::try_from(four.wrapping_mul(0x9E37_79B1) >> 12).unwrap()
+}
 
 fn eight(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(bytes[..8].try_into().unwrap())

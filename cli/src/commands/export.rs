@@ -3,8 +3,9 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-use inmost::{FileError, StoreError, Vault, WalkEntry};
+use inmost::{EntryKind, FileError, StoreError, Vault, WalkEntry};
 use inmost_keyd::Secret;
 
 use super::repair::is_damage;
@@ -25,7 +26,7 @@ use inmost_console::Wiped;
 
 /// Write the memory to a folder of unencrypted files
 ///
-/// Texts are written unchanged. Only their owner can read the new files and folders. Each file is written completely or not at
+/// Texts are written unchanged, and each file has the time of its last change in the memory. Only their owner can read the new files and folders. Each file is written completely or not at
 /// all, and existing files are never overwritten. Files whose names the file system does not accept are refused and
 /// listed; the exit code is then 1. From a damaged store, everything that is found intact is exported; the exit code is then 12.
 ///
@@ -34,6 +35,7 @@ use inmost_console::Wiped;
 #[command(after_help = "Examples:\n  \
     inmost export --store notes.inmost ~/notes\n  \
     inmost export --store notes.inmost --from /memories/projects --yes projects")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Export {
     #[command(flatten)]
     store: StoreArgs,
@@ -45,6 +47,10 @@ pub(crate) struct Export {
     /// Continue an export in a folder that is not empty; identical files are skipped
     #[arg(long)]
     resume: bool,
+
+    /// Give the files the time of the export, not that of their last change
+    #[arg(long)]
+    no_times: bool,
 
     /// Do not ask for confirmation
     #[arg(long)]
@@ -108,11 +114,11 @@ impl Export {
         let found = vault.salvage(secret.credential(), |path, text| {
             let Some(below) = path.strip_prefix(from) else { return Ok(()) };
             match below.strip_prefix('/') {
-                Some(below) => report.add(path, &self.write(below, text)?),
+                Some(below) => report.add(path, &self.write(below, text, None)?),
                 // The file itself was named.
                 None if below.is_empty() => {
                     let name = path.rsplit('/').next().unwrap_or(path);
-                    report.add(path, &self.write(name, text)?)
+                    report.add(path, &self.write(name, text, None)?)
                 }
                 None => Ok(()),
             }
@@ -185,7 +191,10 @@ impl Export {
                     text => text.map_err(Failure::from),
                 };
                 match text {
-                    Ok(text) => report.add(path, &self.write(below(file), text.as_str())?)?,
+                    Ok(text) => {
+                        let time = self.time_of(file);
+                        report.add(path, &self.write(below(file), text.as_str(), time)?)?;
+                    }
                     Err(Failure::Error { exit: Exit::Damaged, .. }) => {
                         let reason = "it is damaged; `inmost repair` looks for an intact version";
                         report.add(path, &refused(reason))?;
@@ -202,8 +211,16 @@ impl Export {
         Ok(report)
     }
 
+    /// The time that the plain file gets, unless it keeps that of its writing.
+    fn time_of(&self, file: &WalkEntry) -> Option<SystemTime> {
+        match file.metadata.kind {
+            EntryKind::File { modified, .. } if !self.no_times => Some(modified),
+            _ => None,
+        }
+    }
+
     /// Writes one file to its path below `--from`.
-    fn write(&self, below: &str, text: &str) -> Result<Outcome, Failure> {
+    fn write(&self, below: &str, text: &str, time: Option<SystemTime>) -> Result<Outcome, Failure> {
         let Some(place) = host_files::relative(below) else {
             return Ok(refused(
                 "its path could lead outside the folder; rename it with `inmost mv`",
@@ -212,7 +229,7 @@ impl Export {
         if !host_files::keeps_names(below) {
             return Ok(refused(BAD_NAME));
         }
-        match write(&self.plain, &place, text) {
+        match write(&self.plain, &place, text, time) {
             // File systems accept fewer names than the memory.
             Err(error) if is_about_name(&error) => Ok(refused(BAD_NAME)),
             Err(error) => Err(self.unwritable(&error)),
@@ -286,7 +303,7 @@ fn prepare(folder: &Path) -> io::Result<()> {
 }
 
 /// Writes a file below a folder. Refuses if the file, or a folder on its path, is a link.
-fn write(folder: &Path, place: &Path, text: &str) -> io::Result<Outcome> {
+fn write(folder: &Path, place: &Path, text: &str, time: Option<SystemTime>) -> io::Result<Outcome> {
     if !make_ancestors(folder, place)? {
         return Ok(refused("there is a file or a link at the path of its folder; move that away"));
     }
@@ -311,7 +328,11 @@ fn write(folder: &Path, place: &Path, text: &str) -> io::Result<Outcome> {
     }
     let partial = folder.join(PARTIAL);
     let mut file = host_files::create(&partial)?;
-    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    let written = file.write_all(text.as_bytes()).and_then(|()| {
+        // Best effort: not every file system can hold every time, and the text matters more.
+        let _ = time.map(|time| file.set_modified(time));
+        file.sync_all()
+    });
     let renamed = || fs::rename(&partial, &place).map_err(|error| of_name(&place, error));
     if let Err(error) = written.and_then(|()| renamed()) {
         let _ = fs::remove_file(&partial);

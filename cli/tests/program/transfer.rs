@@ -305,6 +305,26 @@ fn exported_files_are_imported_again_byte_for_byte() {
 }
 
 #[test]
+fn an_export_keeps_the_times_of_the_files_unless_told_otherwise() {
+    let place = Place::with_store();
+    plain(&place, "in", &[("old.md", b"Dig.\n")]);
+    let day = UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    fs::File::options()
+        .write(true)
+        .open(place.beside("in/old.md"))
+        .unwrap()
+        .set_modified(day)
+        .unwrap();
+    place.run(["import", "in"], "").expect(0);
+    export(&place, &["out"]).expect(0);
+    export(&place, &["now", "--no-times"]).expect(0);
+    let time_in =
+        |folder| place.beside(folder).join("old.md").metadata().unwrap().modified().unwrap();
+    assert_eq!(time_in("out"), day);
+    assert!(time_in("now") > day + Duration::from_secs(86_400));
+}
+
+#[test]
 fn a_part_of_the_memory_can_be_exported() {
     let place = Place::with_files(&[("/memories/a/b/c", "1"), ("/memories/d", "2")]);
     export(&place, &["folder", "--from", "/memories/a/"]).expect(0);

@@ -17,7 +17,7 @@ use super::golden;
 
 const BLOCK: usize = 4_096;
 /// From a slot of the anchor to the next.
-const STRIDE: usize = 128;
+pub(super) const STRIDE: usize = 128;
 const NO_BACKGROUND: &str = "INMOST_TEST_NO_BACKGROUND";
 
 /// The files of a store as its last commit left them, and its anchor and header from before that commit.
@@ -29,14 +29,14 @@ struct Copied {
     newest: usize,
 }
 
-/// Runs the test of this name once more, in a process whose checkpoints wait until a call needs them: otherwise one of
+/// Runs the test of this path once more, in a process whose checkpoints wait until a call needs them: otherwise one of
 /// them could move the newest entry out of the journal before it is cut off. Returns whether this is not that process.
-fn runs_in_a_child(name: &str) -> bool {
+pub(super) fn runs_in_a_child(name: &str) -> bool {
     if std::env::var_os(NO_BACKGROUND).is_some() {
         return false;
     }
     let child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", &format!("freshness::{name}")])
+        .args(["--exact", name])
         .env(NO_BACKGROUND, "1")
         .output()
         .unwrap();
@@ -76,7 +76,7 @@ fn copied(engine: StorageEngine, last: impl Fn(&Session)) -> Copied {
 }
 
 /// Cuts the newest entry off the journal.
-fn cut_the_journal(store: &Path) {
+pub(super) fn cut_the_journal(store: &Path) {
     let generations = fs::read_dir(store).unwrap().map(|entry| entry.unwrap().path());
     let generation = generations.into_iter().find(|path| path.is_dir()).unwrap();
     let path = generation.join("journal");
@@ -121,7 +121,7 @@ fn engines() -> Vec<StorageEngine> {
 #[test]
 fn a_newest_commit_that_is_hidden_in_the_current_files_is_not_known_to_be_absent() {
     if runs_in_a_child(
-        "a_newest_commit_that_is_hidden_in_the_current_files_is_not_known_to_be_absent",
+        "freshness::a_newest_commit_that_is_hidden_in_the_current_files_is_not_known_to_be_absent",
     ) {
         return;
     }
@@ -158,7 +158,7 @@ fn a_newest_commit_that_is_hidden_in_the_current_files_is_not_known_to_be_absent
 
 #[test]
 fn a_replaced_passphrase_does_not_come_back_without_a_word() {
-    if runs_in_a_child("a_replaced_passphrase_does_not_come_back_without_a_word") {
+    if runs_in_a_child("freshness::a_replaced_passphrase_does_not_come_back_without_a_word") {
         return;
     }
     for engine in engines() {
@@ -192,7 +192,7 @@ fn a_replaced_passphrase_does_not_come_back_without_a_word() {
 /// commit.
 #[test]
 fn an_older_anchor_does_not_make_an_older_state_known() {
-    if runs_in_a_child("an_older_anchor_does_not_make_an_older_state_known") {
+    if runs_in_a_child("freshness::an_older_anchor_does_not_make_an_older_state_known") {
         return;
     }
     for engine in engines() {
@@ -229,7 +229,7 @@ fn an_older_anchor_does_not_make_an_older_state_known() {
 /// A process that was killed leaves its files as they are.
 #[test]
 fn the_files_of_a_store_in_use_are_known_to_be_the_newest() {
-    if runs_in_a_child("the_files_of_a_store_in_use_are_known_to_be_the_newest") {
+    if runs_in_a_child("freshness::the_files_of_a_store_in_use_are_known_to_be_the_newest") {
         return;
     }
     for engine in engines() {

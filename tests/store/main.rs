@@ -14,6 +14,7 @@ mod freshness;
 mod golden;
 mod history_sample;
 mod linearizable;
+mod modelled;
 mod preconditions;
 mod replaced;
 mod rewrite;

@@ -12,7 +12,7 @@ use inmost_testing::{CHEAP, Random, passphrase, seeds};
 
 use super::golden;
 
-const GENERATION: &str = "gen-0000000000000001";
+pub(super) const GENERATION: &str = "gen-0000000000000001";
 /// More than the journal keeps, so that some states are in the engine only.
 const FILES: usize = 40;
 

@@ -111,7 +111,10 @@ pub use inmost_postgres::{
 pub use session::Postgres;
 
 // Reports of maintenance.
-pub use maintenance::{CheckReport, RecoveryReport, SetAside, StoreProblem, VerifiedCopy};
+pub use maintenance::{
+    BackupInfo, BackupOptions, BackupReport, Backups, CheckReport, RecoveryReport, SetAside,
+    StoreProblem, VerifiedCopy,
+};
 
 // Protection of keys against swap and core dumps.
 pub use inmost_format::secret::{Protections, harden_process, protections};

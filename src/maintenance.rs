@@ -1,6 +1,7 @@
 //! Maintenance of a whole store: rewrite, check, repair, salvage and backup.
 
 mod backup;
+mod backups;
 mod bare_records;
 mod check;
 mod check_report;
@@ -17,6 +18,7 @@ mod salvage;
 mod set_aside;
 
 pub use backup::VerifiedCopy;
+pub use backups::{BackupInfo, BackupOptions, BackupReport, Backups};
 #[cfg(test)]
 pub(crate) use bare_records::BareRecords;
 pub use check_report::{CheckReport, StoreProblem};

@@ -4,6 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::backups::records::Records;
 use super::new_nodes::NewNodes;
 use super::recovery::KeptHistory;
 use crate::session::ledger::{new_ledger, readings};
@@ -52,6 +53,11 @@ pub(super) struct Copy<'a> {
     into: &'a dyn Engine,
     puts: Vec<(Address, Vec<u8>)>,
     records: u64,
+    /// An earlier copy under the same keys. What is in it is not written again.
+    earlier: Option<&'a Records>,
+    /// The records that are in the earlier copy as they should be.
+    kept: Vec<Address>,
+    progress: Option<&'a mut dyn FnMut(u64)>,
     reached: Reached,
     /// The records of files, with their old and new tags, if the history is copied: its entries refer to them too.
     shared: Option<HashMap<RecordId, (Tag, Tag)>>,
@@ -70,6 +76,9 @@ impl<'a> Copy<'a> {
             into,
             puts: Vec::new(),
             records: 0,
+            earlier: None,
+            kept: Vec::new(),
+            progress: None,
             reached: Reached::default(),
             shared: None,
             in_history: false,
@@ -83,9 +92,20 @@ impl<'a> Copy<'a> {
         self.past = kept.map_or(Past::Dropped, |kept| Past::Rest(Box::new(kept)));
     }
 
-    /// Records written so far.
+    /// Writes only what an earlier copy under the same keys does not have, and reports its progress.
+    pub(super) fn after(&mut self, earlier: &'a Records, progress: &'a mut dyn FnMut(u64)) {
+        self.earlier = Some(earlier);
+        self.progress = Some(progress);
+    }
+
+    /// Records of the copy so far, those of the earlier copy included.
     pub(super) fn records(&self) -> u64 {
         self.records
+    }
+
+    /// The addresses of the records that the earlier copy has already.
+    pub(super) fn into_kept(self) -> Vec<Address> {
+        self.kept
     }
 
     /// Copies everything, the root last.
@@ -103,15 +123,13 @@ impl<'a> Copy<'a> {
         root.tree.tag = tag;
         // Everything in the system folder was deleted or never finished.
         let empty = Folder { next_index: 0, totals: Totals::default(), body: Body::empty() };
-        let sealed = self.sealer.seal(RecordId::folder(root.system.id), &empty.into())?;
-        root.system.tag = self.put(sealed)?;
+        root.system.tag = self.seal(RecordId::folder(root.system.id), &empty.into())?;
         if !root.history.is_none() {
             self.in_history = true;
             self.history(&mut root)?;
         }
         self.ledger(&mut root)?;
-        let sealed = self.sealer.seal(RecordId::ROOT, &root.into())?;
-        self.put(sealed)?;
+        self.seal(RecordId::ROOT, &root.into())?;
         self.flush()
     }
 
@@ -218,8 +236,7 @@ impl<'a> Copy<'a> {
             }
             Ok::<(), StoreError>(())
         })?;
-        let sealed = self.sealer.seal(id, &node)?;
-        self.put(sealed)
+        self.seal(id, &node)
     }
 
     /// Copies the node at `depth` and everything below it.
@@ -245,11 +262,11 @@ impl<'a> Copy<'a> {
             *tag = self.node(depth, child, tag)?;
             Ok::<(), StoreError>(())
         })?;
-        let sealed = self.sealer.seal(id, &node)?;
+        let new = self.seal(id, &node)?;
         if let Some(shared) = self.shared.as_mut().filter(|_| is_of_file(id.kind)) {
-            shared.insert(id, (*tag, sealed.tag));
+            shared.insert(id, (*tag, new));
         }
-        self.put(sealed)
+        Ok(new)
     }
 
     /// Copies the node of a file at `depth` and everything below it, as that of another object.
@@ -268,12 +285,31 @@ impl<'a> Copy<'a> {
             *tag = self.as_another(depth, child, tag, object)?;
             Ok::<(), StoreError>(())
         })?;
-        let sealed = self.sealer.seal(other, &node)?;
+        self.seal(other, &node)
+    }
+
+    /// Seals a node, unless the earlier copy has it as it is. Returns its tag.
+    fn seal(&mut self, id: RecordId, node: &Node) -> Result<Tag, StoreError> {
+        if let Some((address, tag)) = self.earlier.and_then(|it| it.same(self.sealer, id, node)) {
+            self.count();
+            self.kept.push(address);
+            return Ok(tag);
+        }
+        let sealed = self.sealer.seal(id, node)?;
         self.put(sealed)
     }
 
-    pub(super) fn put(&mut self, sealed: Sealed) -> Result<Tag, StoreError> {
+    fn count(&mut self) {
         self.records = self.records.saturating_add(1);
+        if let Some(progress) = &mut self.progress
+            && self.records.is_multiple_of(STEP)
+        {
+            progress(self.records);
+        }
+    }
+
+    pub(super) fn put(&mut self, sealed: Sealed) -> Result<Tag, StoreError> {
+        self.count();
         self.puts.push((sealed.address, sealed.value));
         if self.puts.len() >= BATCH_RECORDS {
             self.flush()?;
@@ -322,6 +358,9 @@ impl<'a> ReadBack<'a> {
         })
     }
 }
+
+/// Records between two reports of progress.
+const STEP: u64 = 128;
 
 /// Whether several entries of a history may lead to a record of this kind.
 fn is_of_file(kind: Kind) -> bool {

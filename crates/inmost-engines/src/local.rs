@@ -44,7 +44,7 @@ use self::folder::{GENERATION_PREFIX, check_vacant, holds_store, parse_generatio
 #[doc(hidden)]
 pub use self::journal::in_memory::JournalInMemory;
 use self::journal::{JournaledEngine, OpenEngine, Tuning};
-use self::lock::Lock;
+pub use self::lock::Lock;
 use self::watched::{By, Watched};
 use inmost_storage::{
     BareFiles, Engine, EngineKind, HeaderCopy, Rewriting, SetAside, Storage, StorageError,

@@ -20,7 +20,8 @@ const PID_BYTES: u64 = 16;
 /// Attempts to take the lock. A rename or clean-up by another process can invalidate one.
 const ATTEMPTS: u32 = 8;
 
-pub(super) struct Lock {
+/// The lock of a folder, until it is dropped.
+pub struct Lock {
     file: File,
     /// The process that took it. A forked child has the same open file, so it could release the lock of its parent.
     process: u32,
@@ -31,7 +32,7 @@ impl Lock {
     ///
     /// # Errors
     /// [`StorageError::InUse`] with the process id of the holder, if it can be read.
-    pub(super) fn take(folder: &Path) -> Result<Self, StorageError> {
+    pub fn take(folder: &Path) -> Result<Self, StorageError> {
         let path = folder.join(NAME);
         for _ in 0..ATTEMPTS {
             let file = open_or_create(&path)?;

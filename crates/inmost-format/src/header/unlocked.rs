@@ -159,6 +159,15 @@ impl Unlocked {
         Ok(NextHeader { header: self.seal_next(fields)?, data_key: Some(data_key) })
     }
 
+    /// A header for more records under the data key of an earlier header, with the slots that are in use now.
+    ///
+    /// # Errors
+    /// [`HeaderError::Randomness`]; [`HeaderError::Tampered`] if `earlier` brings no data key of its own.
+    pub fn continuing(&self, earlier: NextHeader) -> Result<NextHeader, HeaderError> {
+        let data_key = earlier.data_key.ok_or(HeaderError::Tampered("the data key"))?;
+        self.next_generation(earlier.header.generation(), earlier.header.engine(), data_key)
+    }
+
     /// Verifies a header that another holder of the same master key has written.
     ///
     /// # Errors

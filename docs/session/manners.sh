@@ -122,13 +122,12 @@ cheap='--kdf-memory-mib 19 --kdf-passes 2'
     run "(unset INMOST_PASSPHRASE; (echo '$view'; sleep 2; INMOST_PASSPHRASE='$secret' inmost unlock >/dev/null; echo '$view') | inmost call --text --keep-going)" 'inmost lock'
     about 'What was missing is there'
     run 'inmost ls --long --sort size --depth 1' 'inmost grep -C 1 cocoa people' 'inmost status --json | cut -c 1-70' 'inmost slot list --json | head -n 1 | cut -c 1-70' \
-        'inmost check --json | tail -n 1' 'inmost backup --verify copy.inmost' 'inmost undo --since 1h --dry-run friends' \
+        'inmost check --json | tail -n 1' 'inmost backup copies' 'inmost undo --since 1h --dry-run friends' \
         'inmost mcp --print-config claude-command' 'inmost mcp --print-config codex' 'inmost lock --all'
     printf '\n\nLater, with the reason\n'
     cat <<'END'
 `import --dry-run`, `import --exclude`: an import replaces nothing without --overwrite, prints each file that it refuses, can be
     repeated, and `inmost undo` takes it back. Until then, import a copy of the wanted files.
-Backups that rotate: `inmost backup --verify` writes a copy and reads it back. How many to keep is left to cron and the like.
 More in `Error: Memory is unavailable.`: the model cannot repair a store, and the cause may name paths and processes. The person
     reads cause and next step on the standard error of `inmost call` and `inmost mcp`.
 

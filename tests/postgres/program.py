@@ -55,7 +55,8 @@ def test(program: Program, url: str, folder: Path) -> None:
     expect(unreachable, "The server did not say what it is", "does not accept the role", "engine      postgres")
     program.run("lock", *store, unlocked=True)
 
-    program.run("backup", str(folder / "copy"), *store, "--verify")
+    program.run("backup", str(folder / "copies"), *store)
+    program.run("backup", "restore", str(folder / "copies"), str(folder / "copy"))
     expect(program.run("cat", "other.md", "--store", str(folder / "copy")), "of another host")
     # Rewrites, and moves in both directions.
     program.run("compact", *store)

@@ -1,115 +1,167 @@
 //! `inmost backup`
 
-use std::path::PathBuf;
+mod list;
+mod restore;
 
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Subcommand;
+use inmost::{BackupOptions, BackupReport, StoreError};
 use serde::Serialize;
 
+use self::list::List;
+use self::restore::Restore;
 use crate::args::StoreArgs;
 use crate::display;
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::interrupt::DaemonWork;
 use crate::output::print;
 use crate::progress::Progress;
 use crate::store::opening::OpenOptions;
 use crate::store::{naming, place};
-use crate::{disk_usage, json_line};
+use crate::times::parse_length;
+use crate::{json_line, streams};
 use inmost_console::Wiped;
 
-/// Write a consistent copy of a store to a new folder
+/// Make a backup of a store, list backups, or restore one
 ///
-/// The copy is a store of its own and opens with the passphrase that this store has now. Later changes of the
-/// passphrase and later purges do not affect the copy.
+/// DEST is a folder of backups, made if it is missing. Each backup is a whole state of the store, encrypted, and opens with
+/// the passphrase that the store has now. Backups share what did not change, so another one into the same folder takes about as
+/// much room as was changed. Each is read back from the disk and compared with the store.
 ///
-/// The copy has no history, so no earlier texts, unless you ask for it with `--with-versions`.
+/// Afterwards, older backups of this store are removed, unless --keep or --keep-within keeps them.
 ///
-/// With `--verify`, a copy that does not read back is reported with exit code 12, and stays where it is.
+/// A backup has no history, so no earlier texts, unless you ask for it with `--with-versions`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  inmost backup --store notes.inmost backups/notes-monday.inmost\n  \
-        inmost backup --store notes.inmost --verify /media/usb/notes.inmost"
+    subcommand_negates_reqs = true,
+    after_help = "Examples:\n  inmost backup --store notes.inmost /media/usb/notes-backups\n  \
+        inmost backup --store notes.inmost --keep 30 --keep-within 365d /media/usb/notes-backups\n  \
+        inmost backup list /media/usb/notes-backups\n  \
+        inmost backup restore /media/usb/notes-backups restored.inmost"
 )]
 pub(crate) struct Backup {
+    #[command(subcommand)]
+    action: Option<Action>,
+
     #[command(flatten)]
     store: StoreArgs,
 
-    /// Folder of the copy; it must not exist
-    #[arg(value_name = "DEST")]
-    to: PathBuf,
+    /// Folder of the backups; a folder named list or restore is ./list or ./restore
+    #[arg(value_name = "DEST", required = true)]
+    to: Option<PathBuf>,
 
-    /// Read the copy back from the disk: authenticate every record, and compare its files with those of the store
-    #[arg(long)]
-    verify: bool,
+    /// How many of the newest backups to keep
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), default_value_t = 10)]
+    keep: u32,
 
-    /// Copy the versions that the history keeps too. The copy is then read back, as with --verify
+    /// Keep younger backups too: a number with s, m, h or d
+    #[arg(long, value_name = "TIME", value_parser = parse_length, default_value = "30d")]
+    keep_within: Duration,
+
+    /// Copy the versions that the history keeps too
     #[arg(long)]
     with_versions: bool,
 
-    /// Print one JSON object: copy, files, `disk_bytes` and verified
+    /// Print one JSON object: backup, files, bytes, `added_bytes` and removed
     #[arg(long)]
     json: bool,
 }
 
+#[derive(Subcommand)]
+enum Action {
+    List(List),
+    Restore(Restore),
+}
+
 /// The result as JSON.
 #[derive(Serialize)]
-struct Object {
-    copy: String,
+struct Object<'a> {
+    backup: u64,
     files: u64,
-    disk_bytes: u64,
-    verified: bool,
+    bytes: u64,
+    added_bytes: u64,
+    removed: &'a [u64],
 }
 
 impl Backup {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        place::check_vacant(&self.to)?;
-        place::check_parent(&self.to)?;
-        if place::is_inside(&self.to, &self.store.place()?) {
+        match (&self.action, &self.to) {
+            (Some(Action::List(list)), _) => list.run(),
+            (Some(Action::Restore(restore)), _) => restore.run(),
+            (None, Some(to)) => self.make(to),
+            (None, None) => Ok(()),
+        }
+    }
+
+    fn make(&self, to: &Path) -> Result<(), Failure> {
+        place::check_parent(to)?;
+        if place::is_inside(to, &self.store.place()?) {
             return Err(Failure::usage(
-                format!("The folder {} is inside the store.", self.to.display()),
+                format!("The folder {} is inside the store.", to.display()),
                 "Choose a folder outside it, best on another disk.",
             ));
         }
-        let (files, verified) = self.write_copy()?;
+        let report = self.back_up(to)?;
+        if !report.is_cleared {
+            streams::warn(&format!(
+                "What removed backups had alone is still in {}, because a file there is damaged or cannot be removed.",
+                to.display()
+            ));
+        }
+        let copy = &report.verified;
         if self.json {
-            let bytes = disk_usage::allocated(&self.to).unwrap_or_default();
-            let copy = self.to.display().to_string();
-            let is_verified = !verified.is_empty();
-            let object = Object { copy, files, disk_bytes: bytes, verified: is_verified };
             let mut line = Wiped::default();
+            let object = Object {
+                backup: report.number,
+                files: copy.files,
+                bytes: copy.bytes,
+                added_bytes: report.added_bytes,
+                removed: &report.removed,
+            };
             json_line::append(&object, &mut line)?;
             return print(line.as_slice());
         }
-        let files = display::count(files, "file", "files");
+        let removed = match u64::try_from(report.removed.len()).unwrap_or(u64::MAX) {
+            0 => String::new(),
+            number => {
+                format!("Removed {}.\n", display::count(number, "older backup", "older backups"))
+            }
+        };
         let text = format!(
-            "Copied {files} to {}\n{verified}The copy opens with the current passphrase of the store.\n",
-            self.to.display()
+            "Made backup {} in {}: {} with {} of text, read back and compared. It added {}.\n{removed}\
+             It opens with the current passphrase of the store.\n",
+            report.number,
+            to.display(),
+            display::count(copy.files, "file", "files"),
+            display::size(copy.bytes),
+            display::size(report.added_bytes),
         );
         print(text.as_bytes())
     }
 
-    /// Returns the number of files, and the line about the verification.
-    fn write_copy(&self) -> Result<(u64, String), Failure> {
+    fn back_up(&self, to: &Path) -> Result<BackupReport, Failure> {
+        let mut options = BackupOptions::default();
+        options.keep = usize::try_from(self.keep).unwrap_or(usize::MAX);
+        options.keep_within = self.keep_within;
+        options.with_versions = self.with_versions;
         let store = self.store.open(&OpenOptions::default())?;
         let _daemon_work = DaemonWork::begin(&store);
-        if !self.verify && !self.with_versions {
-            let mut progress = Progress::new("records written");
-            let copied = store.backup(&self.to, |records| progress.update(records));
-            copied.map_err(|error| naming::creating(&self.to, error))?;
-            return Ok((store.status()?.files, String::new()));
-        }
-        let mut progress = Progress::new("records written, then read");
-        let mut update = |records| progress.update(records);
-        let copy = if self.with_versions {
-            store.backup_with_versions(&self.to, &mut update)
-        } else {
-            store.backup_verified(&self.to, &mut update)
-        };
-        let copy = copy.map_err(|error| naming::creating(&self.to, error))?;
-        let records = display::count(copy.records, "record", "records");
-        let files = display::count(copy.files, "file", "files");
-        let line = format!(
-            "Verified the copy: read {records} back, with {files} and {} of text, as in the store.\n",
-            display::size(copy.bytes)
-        );
-        Ok((copy.files, line))
+        let mut progress = Progress::new("records copied, then read");
+        let made = store.backup_into(to, &options, |records| progress.update(records));
+        made.map_err(|error| match error {
+            StoreError::AlreadyExists => Failure::new(
+                Exit::Other,
+                format!("{} already exists, and is no folder of backups.", to.display()),
+                "Choose a new folder, or one that has backups already.",
+            ),
+            StoreError::InUse(_) => Failure::new(
+                Exit::InUse,
+                format!("Another process uses the backups in {}.", to.display()),
+                "Wait until it is done, then try again.",
+            ),
+            error => naming::creating(to, error),
+        })
     }
 }

@@ -38,7 +38,7 @@ fn an_error_names_the_file_that_is_in_the_way() {
         .expect_failure(14, "in.txt is not a folder");
     fs::create_dir(place.beside("full")).unwrap();
     fs::write(place.beside("full/a"), "a file").unwrap();
-    place.run(["backup", "full"], "").expect_failure(1, "full already exists");
+    place.run(["backup", "full"], "").expect_failure(1, "full already exists, and is no folder of");
     place.run(["backup", "in.txt"], "").expect_failure(1, "in.txt already exists");
 
     place.run(["ls", "--keyfile", "in.txt"], "").expect_failure(11, "keyfile");

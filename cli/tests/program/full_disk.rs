@@ -61,7 +61,7 @@ fn a_read_only_destination_is_named() {
 #[test]
 fn a_backup_to_a_full_disk_leaves_nothing_behind() {
     let Some(disk) = SmallDisk::mount(3) else { return };
-    let place = Place::with_files(&[("/memories/a", &"text\n".repeat(9_000))]);
+    let place = Place::with_files(&[("/memories/a", &"text\n".repeat(800_000))]);
     let to = disk.at("copy");
     let refused = run(place.command(["backup"]).arg(&to), b"");
     refused.expect_failure(14, &format!("no room for the copy in {}", to.display()));

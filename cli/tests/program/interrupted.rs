@@ -1,4 +1,4 @@
-//! Imports and exports that a kill interrupts.
+//! Imports, exports and backups that a kill interrupts.
 
 use std::fs;
 use std::path::Path;
@@ -71,4 +71,43 @@ fn an_interrupted_export_goes_on_where_it_was() {
     assert!(last_line(&ended)["same"].as_u64().unwrap() > 10, "{}", ended.out);
     assert_eq!(whole(&out), many);
     assert!(!out.join(".inmost%2Fpartial").exists());
+}
+
+#[test]
+fn a_backup_that_is_killed_leaves_the_earlier_ones_as_they_were() {
+    let place = Place::with_store();
+    for number in 0..MANY {
+        let (name, text) = (format!("{number:04}"), format!("text {number}\n"));
+        plain(&place, "in", &[(&name, text.as_bytes())]);
+    }
+    place.run(["import", "in"], "").expect(0);
+    place.run(["backup", "copies"], "").expect(0);
+    let copies = place.beside("copies");
+    for (round, due) in ["", "records.new", ".new", "records-", "backup-"].iter().enumerate() {
+        // After a rotation nothing is shared, so each backup is as long as the first.
+        place.run(["rotate"], "").expect(0);
+        let count = || {
+            fs::read_dir(&copies)
+                .unwrap()
+                .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().contains(due))
+                .count()
+        };
+        let before = count();
+        let mut command = place.command(["backup", "copies"]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        while count() == before && child.try_wait().unwrap().is_none() {
+            std::thread::yield_now();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let restored = format!("restored-{round}");
+        place.run(["backup", "restore", "--number", "1", "copies", &restored], "").expect(0);
+    }
+    let out = place.run(["backup", "copies"], "").expect(0).out;
+    assert!(out.contains(&format!(": {MANY} files with ")), "{out}");
+    let names = fs::read_dir(&copies).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(names.filter(|name| name.to_string_lossy().contains("new")).count() == 0);
+    place.run(["backup", "restore", "copies", "newest"], "").expect(0);
+    place.put_back("newest");
+    assert_eq!(place.names("/memories").len(), usize::try_from(MANY).unwrap());
 }

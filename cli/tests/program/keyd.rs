@@ -74,7 +74,10 @@ fn commands_need_no_passphrase_while_it_is_unlocked() {
     for args in [&["check"][..], &["purge"], &["slot", "list"], &["backup", "copy"]] {
         ask(&place, args, "").expect(0);
     }
-    assert!(place.beside("copy/header.a").exists(), "the copy is where the command was run");
+    assert!(
+        place.beside("copy/backup-0000000000000001").exists(),
+        "the backup is where the command was run"
+    );
 
     let out = ask(&place, &["lock"], "").expect(0).out;
     assert!(out.starts_with("Locked"), "{out}");

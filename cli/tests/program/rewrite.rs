@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::inmost::{CHEAP, Place, run};
+use crate::inmost::{CHEAP, PASSPHRASE, Place, run};
 
 /// A store with 12 MiB of deleted text and a small file.
 fn mostly_deleted() -> Place {
@@ -45,14 +45,35 @@ fn compaction_is_not_offered_without_a_terminal() {
 }
 
 #[test]
-fn a_backup_opens_with_the_same_passphrase_and_holds_the_same() {
-    let place = Place::with_files(&[("/memories/a", "kept")]);
-    let to = place.beside("copy");
-    let out = place.run(["backup", to.to_str().unwrap()], "").expect(0).out;
-    assert!(out.contains("Copied 1 file to"), "{out}");
-    place.run(["backup", to.to_str().unwrap()], "").expect_failure(1, "There is a store at");
+fn backups_in_one_folder_are_listed_and_restored() {
+    let place = Place::with_files(&[("/memories/a", "kept"), ("/memories/b/c", "too")]);
+    let out = place.run(["backup", "copies"], "").expect(0).out;
+    assert!(
+        out.starts_with("Made backup 1 in copies: 2 files with 7B of text, read back"),
+        "{out}"
+    );
     place.run(["rm", "/memories/a"], "").expect(0);
-    place.put_back("copy");
+    let out = place.run(["backup", "--json", "copies"], "").expect(0).out;
+    assert!(out.starts_with(r#"{"backup":2,"files":1,"bytes":3,"added_bytes":"#), "{out}");
+
+    let list = run(&mut place.bare_command(["backup", "list", "copies"]), b"").expect(0).out;
+    assert_eq!(list.lines().count(), 2, "{list}");
+    let list = run(&mut place.bare_command(["backup", "list", "--json", "copies"]), b"").expect(0);
+    assert!(list.out.starts_with(r#"{"backup":1,"time":"#), "{}", list.out);
+
+    let restore = |args: &[&str], passphrase: &str| {
+        let args = [&["backup", "restore"][..], args].concat();
+        run(place.bare_command(args).env("INMOST_PASSPHRASE", passphrase), b"")
+    };
+    restore(&["copies", "new"], "another").expect_failure(11, "does not open copies");
+    restore(&["copies", "new", "--number", "3"], PASSPHRASE).expect_failure(10, "no backup 3");
+    restore(&["none", "new"], PASSPHRASE).expect_failure(10, "no backups in none");
+    assert!(!place.beside("new").exists());
+    restore(&["copies", "new"], PASSPHRASE).expect(0);
+    restore(&["copies", "new"], PASSPHRASE).expect_failure(1, "There is a store at new");
+    let old = restore(&["copies", "old", "--number", "1", "--json"], PASSPHRASE).expect(0).out;
+    assert_eq!(old, "{\"backup\":1,\"store\":\"old\",\"files\":2,\"bytes\":7}\n");
+    place.put_back("old");
     assert_eq!(place.cat("/memories/a"), "kept");
     place.run(["check"], "").expect(0);
 
@@ -62,17 +83,15 @@ fn a_backup_opens_with_the_same_passphrase_and_holds_the_same() {
 }
 
 #[test]
-fn a_backup_can_be_read_back_and_the_output_says_so() {
-    let place = Place::with_files(&[("/memories/a", "kept"), ("/memories/b/c", "too")]);
-    let to = place.beside("copy");
-    let out = place.run(["backup", "--verify", to.to_str().unwrap()], "").expect(0).out;
-    assert!(out.starts_with("Copied 2 files to "), "{out}");
-    assert!(out.contains("\nVerified the copy: read "), "{out}");
-    assert!(out.contains(" back, with 2 files and 7B of text"), "{out}");
-    let again = ["backup", "--verify", to.to_str().unwrap()];
-    place.run(again, "").expect_failure(1, "There is a store at");
-    place.put_back("copy");
-    assert_eq!(place.cat("/memories/b/c"), "too");
+fn a_backup_needs_a_folder_and_keeps_itself() {
+    let place = Place::with_files(&[("/memories/a", "kept")]);
+    place.run(["backup"], "").expect(2);
+    place.run(["backup", "--keep", "0", "copies"], "").expect(2);
+    for _ in 0..2 {
+        place.run(["backup", "--keep", "1", "--keep-within", "1d", "copies"], "").expect(0);
+    }
+    let list = place.run(["backup", "list", "copies"], "").expect(0).out;
+    assert_eq!(list.lines().count(), 2, "both are younger than a day: {list}");
 }
 
 #[test]

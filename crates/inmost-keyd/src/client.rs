@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use inmost::{
-    CheckReport, FileError, SessionStatus, SetAside, SlotInfo, StorageEngine, StoreError,
-    ToolOptions, VerifiedCopy,
+    BackupOptions, BackupReport, CheckReport, FileError, SessionStatus, SetAside, SlotInfo,
+    StorageEngine, StoreError, ToolOptions, VerifiedCopy,
 };
 
 use crate::body;
@@ -16,9 +16,9 @@ use crate::error::DaemonError;
 use crate::facts::DaemonFacts;
 use crate::request::Request;
 use crate::requests::{
-    AddSlot, Backup, BackupVerified, BackupWithVersions, Check, ClientMessage, Compact,
-    CompactionDue, DiscardSetAside, Facts, ListSetAside, Migrate, Purge, RemoveSlot, ReplaceSlot,
-    Rotate, Slots, Status,
+    AddSlot, Backup, BackupWithVersions, Check, ClientMessage, Compact, CompactionDue,
+    DiscardSetAside, Facts, ListSetAside, Migrate, Purge, RemoveSlot, ReplaceSlot, Rotate, Slots,
+    Status,
 };
 use crate::secret::{Secret, SlotOptions};
 
@@ -155,31 +155,18 @@ impl Client {
         self.call(Migrate { engine }, &[], &mut progress)
     }
 
-    /// As [`Session::backup`](inmost::Session::backup); `progress` gets the number of records written so far.
+    /// As [`Session::backup_into`](inmost::Session::backup_into).
     ///
     /// # Errors
     /// The same as there, [`StoreError::OutcomeUnknown`] and [`StoreError::KeyDaemon`].
-    pub fn backup(
+    pub fn backup_into(
         &self,
-        path: impl AsRef<Path>,
+        folder: impl AsRef<Path>,
+        options: &BackupOptions,
         mut progress: impl FnMut(u64),
-    ) -> Result<(), StoreError> {
-        let path = body::encode_path(path.as_ref())?;
-        self.call(Backup {}, &path, &mut progress)
-    }
-
-    /// As [`Session::backup_verified`](inmost::Session::backup_verified); `progress` gets the number of records written, then
-    /// the number read.
-    ///
-    /// # Errors
-    /// The same as there, [`StoreError::OutcomeUnknown`] and [`StoreError::KeyDaemon`].
-    pub fn backup_verified(
-        &self,
-        path: impl AsRef<Path>,
-        mut progress: impl FnMut(u64),
-    ) -> Result<VerifiedCopy, StoreError> {
-        let path = body::encode_path(path.as_ref())?;
-        self.call(BackupVerified {}, &path, &mut progress)
+    ) -> Result<BackupReport, StoreError> {
+        let folder = body::encode_path(folder.as_ref())?;
+        self.call(Backup { options: *options }, &folder, &mut progress)
     }
 
     /// As [`Session::backup_with_versions`](inmost::Session::backup_with_versions); `progress` gets the number of records

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use inmost::{
-    Expiry, ExpiryStore, Files, History, HistoryStore, MemoryTool, Session, SessionStatus,
-    SetAside, SlotInfo, StorageEngine, StoreError, ToolOptions, UnlockedStore, VerifiedCopy,
+    BackupOptions, BackupReport, Expiry, ExpiryStore, Files, History, HistoryStore, MemoryTool,
+    Session, SessionStatus, SetAside, SlotInfo, StorageEngine, StoreError, ToolOptions,
+    UnlockedStore, VerifiedCopy,
 };
 
 use crate::client::Client;
@@ -176,29 +177,19 @@ impl OpenStore {
         }
     }
 
-    /// As [`Session::backup`]; `progress` gets the number of records.
+    /// As [`Session::backup_into`].
     ///
     /// # Errors
-    /// Those of [`Session::backup`] and [`Client::backup`].
-    pub fn backup(&self, to: &Path, mut progress: impl FnMut(u64)) -> Result<(), StoreError> {
-        match self {
-            Self::Here(session) => session.backup_reporting(to, &mut progress),
-            Self::Daemon(client) => client.backup(to, progress),
-        }
-    }
-
-    /// As [`Session::backup_verified`]; `progress` gets the number of records.
-    ///
-    /// # Errors
-    /// Those of [`Session::backup_verified`] and [`Client::backup_verified`].
-    pub fn backup_verified(
+    /// Those of [`Session::backup_into`] and [`Client::backup_into`].
+    pub fn backup_into(
         &self,
-        to: &Path,
+        folder: &Path,
+        options: &BackupOptions,
         mut progress: impl FnMut(u64),
-    ) -> Result<VerifiedCopy, StoreError> {
+    ) -> Result<BackupReport, StoreError> {
         match self {
-            Self::Here(session) => session.backup_verified_reporting(to, &mut progress),
-            Self::Daemon(client) => client.backup_verified(to, progress),
+            Self::Here(session) => session.backup_into(folder, options, &mut progress),
+            Self::Daemon(client) => client.backup_into(folder, options, progress),
         }
     }
 

@@ -130,6 +130,7 @@ heads!(
     Vec<inmost::SetAside>,
     Vec<inmost::SlotInfo>,
     Vec<Result<inmost::WriteOutcome, FileError>>,
+    inmost::BackupReport,
     inmost::CheckReport,
     inmost::ExpiryReport,
     inmost::ExpiryStatus,

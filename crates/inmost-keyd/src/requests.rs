@@ -7,11 +7,11 @@ mod write_many;
 use std::time::Duration;
 
 use inmost::{
-    ExpiryReport, ExpirySettings, ExpiryStore, FileError, FileText, FileVersion, FolderEntry,
-    HistorySettings, HistoryStore, LineRange, Page, PageCursor, Precondition, SearchMatch,
-    SearchQuery, SessionStatus, SetAside, SlotInfo, SlotKind, StorageEngine, StoreError,
-    ToolOptions, ToolResult, UndoStep, UnlockedStore, VerifiedCopy, VersionPage, VersionQuery,
-    WalkEntry, WriteOutcome,
+    BackupOptions, BackupReport, ExpiryReport, ExpirySettings, ExpiryStore, FileError, FileText,
+    FileVersion, FolderEntry, HistorySettings, HistoryStore, LineRange, Page, PageCursor,
+    Precondition, SearchMatch, SearchQuery, SessionStatus, SetAside, SlotInfo, SlotKind,
+    StorageEngine, StoreError, ToolOptions, ToolResult, UndoStep, UnlockedStore, VerifiedCopy,
+    VersionPage, VersionQuery, WalkEntry, WriteOutcome,
 };
 use serde::{Deserialize, Serialize};
 
@@ -159,9 +159,8 @@ requests! {
         |at| Ok(at.session.migrate_reporting(engine, at.progress)?);
     ListSetAside {} -> Vec<SetAside>, Kind::Read, |at| Ok(at.session.set_aside()?);
     DiscardSetAside { number: u64 } -> (), Kind::Change, |at| Ok(at.session.discard_set_aside(number)?);
-    Backup {} -> (), Kind::Change, |at| Ok(at.session.backup_reporting(&at.place(), at.progress)?);
-    BackupVerified {} -> VerifiedCopy, Kind::Change,
-        |at| Ok(at.session.backup_verified_reporting(&at.place(), at.progress)?);
+    Backup { options: BackupOptions } -> BackupReport, Kind::Change,
+        |at| Ok(at.session.backup_into(at.place(), &options, at.progress)?);
     BackupWithVersions {} -> VerifiedCopy, Kind::Change,
         |at| Ok(at.session.backup_with_versions_reporting(&at.place(), at.progress)?);
 }

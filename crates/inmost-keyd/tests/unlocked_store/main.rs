@@ -16,9 +16,10 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
 use inmost::{
-    ExpiryHindrance, ExpirySettings, FileError, Files, HistorySettings, MemoryTool, NewFile,
-    Passphrase, Precondition, Screen, ScreenInput, ScreenVerdict, SearchQuery, Session, StoreError,
-    ToolOptions, Undone, UnlockedStore, VaultOptions, VersionChannel, VersionQuery, WriteOutcome,
+    BackupOptions, ExpiryHindrance, ExpirySettings, FileError, Files, HistorySettings, MemoryTool,
+    NewFile, Passphrase, Precondition, Screen, ScreenInput, ScreenVerdict, SearchQuery, Session,
+    StoreError, ToolOptions, Undone, UnlockedStore, VaultOptions, VersionChannel, VersionQuery,
+    WriteOutcome,
 };
 use inmost_keyd::{
     Client, ConnectOptions, DaemonError, DaemonOptions, Limits, Secret, SlotOptions,
@@ -133,8 +134,8 @@ fn maintenance_and_keyslots_work_through_a_client() {
     assert!(client.check(|_| {}).unwrap().problems.is_empty());
     client.purge(|_| {}).unwrap();
     let copy = daemon.store.with_file_name("copy");
-    client.backup(&copy, |_| {}).unwrap();
-    assert!(copy.join("header.a").exists());
+    let report = client.backup_into(&copy, &BackupOptions::default(), |_| {}).unwrap();
+    assert_eq!((report.number, report.verified.files), (1, 1));
     let secret = Secret::new(Passphrase::new("another one").unwrap(), None);
     let number = client.add_slot(&secret, SlotOptions::new()).unwrap();
     assert_eq!(client.slots().unwrap().len(), 2);

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use inmost::{StoreError, Vault};
+use inmost::{Backups, StoreError, Vault};
 
 use super::holder;
 use crate::exit::{Exit, Failure};
@@ -14,6 +14,13 @@ pub(crate) fn at(place: &Path, error: StoreError) -> Failure {
     let shown = place.display();
     let is_url = place.to_str().is_some_and(inmost::VaultOptions::is_url);
     let named = match &error {
+        StoreError::NotAStore if Backups::open(place).is_ok() => {
+            return Failure::new(
+                Exit::NotAStore,
+                format!("{shown} is a folder of backups, not a store."),
+                "Restore one to a new store with `inmost backup restore`.",
+            );
+        }
         StoreError::NotAStore if is_in_the_way(place) => {
             return Failure::new(
                 Exit::NotAStore,

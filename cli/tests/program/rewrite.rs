@@ -61,6 +61,8 @@ fn backups_in_one_folder_are_listed_and_restored() {
     let list = run(&mut place.bare_command(["backup", "list", "--json", "copies"]), b"").expect(0);
     assert!(list.out.starts_with(r#"{"backup":1,"time":"#), "{}", list.out);
 
+    let ls = run(&mut place.bare_command(["ls", "--store", "copies"]), b"");
+    ls.expect_failure(10, "copies is a folder of backups, not a store");
     let restore = |args: &[&str], passphrase: &str| {
         let args = [&["backup", "restore"][..], args].concat();
         run(place.bare_command(args).env("INMOST_PASSPHRASE", passphrase), b"")

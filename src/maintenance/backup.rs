@@ -197,7 +197,8 @@ impl WrittenCopy {
                 return Err(StoreError::HeaderDamaged);
             }
         }
-        let engine = storage.open_generation(next.generation, next.engine)?;
+        let mac = next.sealer.journal();
+        let engine = storage.open_generation_with(next.generation, next.engine, mac)?;
         let copy = Session::of_copy(Arc::new(storage), engine, next.sealer)?;
         let report = copy.check_reporting(progress)?;
         let commit = copy.status()?.commit;

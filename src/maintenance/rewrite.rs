@@ -281,7 +281,8 @@ pub(super) fn write_generation(
     let records = copy.records();
     drop(copy);
     let engine = still_held(scratch_storage, scratch_number, copied).and_then(|()| {
-        let engine = storage.create_generation(next.generation, next.engine)?;
+        let mac = next.sealer.journal();
+        let engine = storage.create_generation_with(next.generation, next.engine, mac)?;
         let sorted = sort(&*scratch, &*engine, records, progress);
         let sorted = still_held(scratch_storage, scratch_number, sorted);
         still_held(storage, next.generation, sorted).map(|()| engine)

@@ -32,7 +32,7 @@ use inmost_format::header::{Header, HeaderError};
 use inmost_format::header::{NewHeader, SlotInfo, Unlocked};
 use inmost_format::header::{SlotLabel, unlock_first};
 use inmost_format::secret::Process;
-use inmost_storage::{Engine, EngineKind, HeaderCopy, Storage, StorageError};
+use inmost_storage::{EngineKind, HeaderCopy, Storage, StorageError};
 
 /// A locked store. It can only be unlocked: no method reads its content.
 ///
@@ -158,9 +158,9 @@ impl Vault {
         let options = &self.options;
         let header = keys.header().clone();
         // The engine recovers its files when it opens them, so this comes after the header has authenticated.
-        let engine = open_records(&*storage, &header)?;
-        let mut anchor = self.anchor(&keys)?;
         let sealer = sealer(&keys);
+        let engine = open_records(&*storage, &header, &sealer)?;
+        let mut anchor = self.anchor(&keys)?;
         let mut open = Open::new(storage, engine, sealer, Some(keys), &options.session)?;
         // A process may have died between applying its last batch and syncing it. A power cut must not take back
         // anything that is shown from here on.
@@ -335,9 +335,8 @@ impl VaultOptions {
         let storage = LocalStorage::create(path.as_ref(), LOCAL).map_err(occupied)?;
         let keys = self.fill(&storage, self.engine.kind(), credential)?;
         let storage = storage.publish().map_err(occupied)?;
-        let header = keys.header();
-        let engine = storage.open_generation(header.generation(), header.engine())?;
         let sealer = sealer(&keys);
+        let engine = open_records(&storage, keys.header(), &sealer)?;
         let mut anchor = Anchor::new(&keys, self.freshness.clone());
         anchor.load(&storage);
         let mut open = Open::new(Arc::new(storage), engine, sealer, Some(keys), &self.session)?;
@@ -361,9 +360,10 @@ impl VaultOptions {
         let store = StoreId::generate()?;
         let generation = FIRST_GENERATION;
         let keys = NewHeader { store, engine, generation, enrolment }.create(&self.limits)?;
-        let records: Box<dyn Engine> = storage.create_generation(generation, engine)?;
+        let sealer = sealer(&keys);
+        let records = storage.create_generation_with(generation, engine, sealer.journal())?;
         let (root, root_value) =
-            begin(&*records, &sealer(&keys), keys.header().id(), self.history, self.expiry)?;
+            begin(&*records, &sealer, keys.header().id(), self.history, self.expiry)?;
         records.close()?;
         // Before the store has its name, so that no crash leaves one without an anchor.
         if let Some(mark) = Mark::of(&root, generation, &root_value) {

@@ -17,7 +17,7 @@ import sys
 import unicodedata
 
 from header import Bad, Header, check
-from journal import Journal, read_records
+from journal import Journal, mac_of_slots, read_records
 from records import Store
 
 
@@ -36,10 +36,11 @@ def main():
     try:
         passphrase = unicodedata.normalize("NFC", contents["passphrase_file"].decode()).encode()
         check(1 <= len(passphrase) <= 1024, "the passphrase is empty or too long")
-        records = read_records(contents["records"])
+        records, header = read_records(contents["records"]), Header(contents["header"])
         if "journal" in contents:
-            records = Journal(contents["journal"]).apply(records)
-        store = Store(Header(contents["header"]), passphrase, records)
+            mac = mac_of_slots(header, header.data_key(passphrase))
+            records = Journal(contents["journal"], mac).apply(records)
+        store = Store(header, passphrase, records)
         store.read()
         if "anchor" in contents:
             store.check_anchor(contents["anchor"])

@@ -3,7 +3,13 @@
 import struct
 import zlib
 
-from header import Bad, check
+from header import Bad, check, prf
+
+
+def mac_of_slots(header, data_key):
+    """Returns the function of place and fields that is the MAC of a slot in this header's generation."""
+    key = prf(data_key, b"inmost/1 jnl-key", header.store, struct.pack("<Q", header.generation))
+    return lambda place, fields: prf(key, b"inmost/1 journal", header.store, bytes([place]) + fields)
 
 
 class Journal:
@@ -12,9 +18,13 @@ class Journal:
     BLOCK = 4096
     MARK = bytes(32)
 
-    def __init__(self, data):
+    def __init__(self, data, mac):
         self.data = data
-        slots = [slot for slot in map(self.slot, (data[:4096], data[4096:8192])) if slot]
+        blocks = (data[:4096], data[4096:8192])
+        for place, block in enumerate(blocks):
+            is_forged = self.slot(block) and block[96:128] != mac(place, block[:96])
+            check(not is_forged, "a slot of the journal was written without the keys of the store")
+        slots = [slot for slot in map(self.slot, blocks) if slot]
         check(slots, "both slots of the journal are damaged")
         check(len({slot[:2] for slot in slots}) == 1, "the slots are of different journals")
         half_blocks, self.id, self.epoch, self.number, self.bypassed, _ = max(slots, key=lambda slot: slot[5])

@@ -15,12 +15,13 @@ from pathlib import Path
 
 import forgeries
 from header import Bad, Header, prf
-from journal import Journal, read_records
+from journal import Journal, mac_of_slots, read_records
 from records import Store
 
 FOLDER = Path(sys.argv[1])
 HEADER = (FOLDER / "store" / "header.a").read_bytes()
 ANCHOR = (FOLDER / "store" / "anchor").read_bytes()
+PASSPHRASE = unicodedata.normalize("NFC", (FOLDER / "passphrase").read_text()).encode()
 
 
 def engine_of(folder):
@@ -31,11 +32,15 @@ def engine_of(folder):
 
 def records_of(folder):
     engine, journal = engine_of(folder)
-    return Journal(journal).apply(engine)
+    return Journal(journal, mac_in(folder)).apply(engine)
+
+
+def mac_in(folder):
+    header = Header((folder / "store" / "header.a").read_bytes())
+    return mac_of_slots(header, header.data_key(PASSPHRASE))
 
 
 RECORDS = records_of(FOLDER)
-PASSPHRASE = unicodedata.normalize("NFC", (FOLDER / "passphrase").read_text()).encode()
 
 
 def flipped(data, at):
@@ -115,6 +120,7 @@ def cases():
 
 IN_USE = FOLDER / "in-use"
 ENGINE, JOURNAL = engine_of(IN_USE)
+MAC = mac_in(IN_USE)
 BLOCK, MARK = 4096, bytes(32)
 HALF = (len(JOURNAL) - 2 * BLOCK) // 2
 STALE = "the store is older than its anchor"
@@ -157,17 +163,18 @@ def revision_of(slot):
     return int.from_bytes(JOURNAL[slot + 88 : slot + 96], "little")
 
 
-def slot_of(*position, later=0, length=JOURNAL[12:16], journal=JOURNAL[16:32]):
-    """Returns a slot without a frontier, which is later than the newest one by so many revisions."""
+def slot_of(place, *position, later=0, length=JOURNAL[12:16], journal=JOURNAL[16:32]):
+    """Returns a slot for this place, without a frontier, which is later than the newest one by so many revisions."""
     block = JOURNAL[:12] + length + journal + struct.pack("<QQQ", *position)
     revision = max(revision_of(0), revision_of(BLOCK)) + later
-    return with_crc((block.ljust(88, b"\0") + struct.pack("<Q", revision)).ljust(BLOCK, b"\0"), 0)
+    fields = block.ljust(88, b"\0") + struct.pack("<Q", revision)
+    return with_crc((fields + MAC(place // BLOCK, fields)).ljust(BLOCK, b"\0"), 0)
 
 
 def read_journal(engine=ENGINE, journal=JOURNAL):
     """Reads the store in use. Returns its files."""
     header = Header((IN_USE / "store" / "header.a").read_bytes())
-    store = Store(header, PASSPHRASE, Journal(journal).apply(engine))
+    store = Store(header, PASSPHRASE, Journal(journal, MAC).apply(engine))
     store.read()
     store.check_anchor((IN_USE / "store" / "anchor").read_bytes())
     return store.files
@@ -175,7 +182,7 @@ def read_journal(engine=ENGINE, journal=JOURNAL):
 
 def checkpointed(epoch, number, bypassed):
     """Returns the engine after a checkpoint of this epoch, before the slot."""
-    changes, last = Journal(JOURNAL).read_epoch(epoch, number, bypassed)
+    changes, last = Journal(JOURNAL, MAC).read_epoch(epoch, number, bypassed)
     engine = {address: value for address, value in (ENGINE | changes).items() if value is not None}
     return engine | {MARK: mark_of(epoch, last, bypassed)}, last
 
@@ -189,9 +196,9 @@ def journals():
     assert numbers(frozen[0])[1] == number + 1 and numbers(active[0])[1] == numbers(frozen[-1])[1] + 1
     ahead, last = checkpointed(epoch + 1, number, bypassed)
     cut = struct.unpack("<I", JOURNAL[active[-1] + 4 : active[-1] + 8])[0]
-    other = patched({newest: slot_of(epoch + 1, last, bypassed)}, JOURNAL)
+    other = patched({newest: slot_of(newest, epoch + 1, last, bypassed)}, JOURNAL)
     moved = BLOCK - newest
-    after = patched({moved: slot_of(epoch + 1, last, bypassed, later=1)})
+    after = patched({moved: slot_of(moved, epoch + 1, last, bypassed, later=1)})
     wiped = patched({frozen[0]: bytes(HALF)}, after)
 
     read = [
@@ -206,6 +213,7 @@ def journals():
         ("an entry after the last that was torn", {"journal": patched({active[-1] + BLOCK * -(-(128 + cut) // BLOCK): b"IJE1torn"})}),
     ]
     refused = [
+        ("the other slot copied over the newest", {"journal": patched({newest: JOURNAL[moved : moved + BLOCK]})}),
         ("both slots damaged", {"journal": flipped(flipped(JOURNAL, 20), BLOCK + 20)}),
         ("the mark missing", {"engine": {key: ENGINE[key] for key in ENGINE if key != MARK}}),
         ("a short mark", {"engine": ENGINE | {MARK: ENGINE[MARK][:-1]}}),
@@ -214,9 +222,9 @@ def journals():
         ("an older engine", {"engine": ENGINE | {MARK: mark_of(epoch - 1, number, bypassed)}}),
         ("an older journal", {"engine": ENGINE | {MARK: mark_of(epoch + 2, number + 9, bypassed)}}),
         ("a batch beside the journal lost", {"engine": ENGINE | {MARK: mark_of(epoch, number, bypassed + 1)}}),
-        ("a slot of another journal", {"journal": patched({newest: slot_of(epoch, number, bypassed, journal=b"another journal!")})}),
-        ("a slot of another length", {"journal": patched({newest: slot_of(epoch, number, bypassed, length=b"\x08\0\0\0")})}),
-        ("a slot with another number", {"journal": patched({newest: slot_of(epoch, number + 1, bypassed)})}),
+        ("a slot of another journal", {"journal": patched({newest: slot_of(newest, epoch, number, bypassed, journal=b"another journal!")})}),
+        ("a slot of another length", {"journal": patched({newest: slot_of(newest, epoch, number, bypassed, length=b"\x08\0\0\0")})}),
+        ("a slot with another number", {"journal": patched({newest: slot_of(newest, epoch, number + 1, bypassed)})}),
         ("the slot of another epoch", {"journal": other}),
         ("a journal that is shorter", {"journal": JOURNAL[:-BLOCK]}),
         ("a journal that is longer", {"journal": JOURNAL + bytes(BLOCK)}),
@@ -225,6 +233,10 @@ def journals():
         ("an entry that changes the mark", {"journal": with_crc(patched({frozen[1] + 128: MARK}), frozen[1])}),
         ("an entry with a change too many", {"journal": with_crc(patched({frozen[1] + 48: b"\xff\0\0\0"}), frozen[1])}),
     ]
+    for at in (newest, moved):
+        for field in (32, 40, 48, 56, 64, 88, 96, 127):
+            forged = with_crc(flipped(JOURNAL, at + field), at)
+            refused.append((f"byte {field} of the slot at {at}, checksum mended", {"journal": forged}))
     for at in frozen + active[:-1]:
         for field in (0, 4, 8, 24, 32, 40, 48, 52, 60, 124, 128, 162):
             refused.append((f"byte {field} of the entry at {at}", {"journal": flipped(JOURNAL, at + field)}))

@@ -7,7 +7,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use inmost::{AnchorStatus, NewSlot, Passphrase, Session, StorageEngine, Vault, VaultOptions};
+use inmost::{
+    AnchorStatus, NewSlot, Passphrase, Session, StorageEngine, StoreError, Vault, VaultOptions,
+};
 use inmost_testing::{CHEAP, Random, passphrase, seeds};
 
 use super::golden;
@@ -142,4 +144,52 @@ fn a_spliced_store_is_one_state_and_known_only_by_an_anchor_of_its_session() {
             copies.splice(&mut Random(seed), *engine, &format!("seed {seed} on {engine:?}"));
         }
     }
+}
+
+/// The position and the frontier in the slots are what an older end of sled's log is compared with. Who could write slots would need
+/// no copy of an older state: the log still has it, and the journal's id and the marks are in the clear.
+#[test]
+fn forged_slots_do_not_make_an_older_end_of_the_log_known() {
+    let place = tempfile::tempdir().unwrap();
+    let (store, old) = (place.path().join("store"), place.path().join("old"));
+    let session = VaultOptions::new().kdf_cost(CHEAP).create(&store, &passphrase()).unwrap();
+    session.files().write("/memories/policy.md", "old").unwrap();
+    session.lock();
+    golden::copy(&store, &old);
+    let session = Vault::open(&store).unwrap().unlock(&passphrase()).unwrap();
+    session.files().write("/memories/policy.md", "new").unwrap();
+    session.lock();
+
+    let generation = store.join(GENERATION);
+    fs::copy(old.join("anchor"), store.join("anchor")).unwrap();
+    // What cutting the log gives, and its index.
+    for entry in fs::read_dir(&generation).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_name().to_string_lossy().starts_with("snap.") {
+            fs::remove_file(entry.path()).unwrap();
+        }
+    }
+    fs::copy(old.join(GENERATION).join("db"), generation.join("db")).unwrap();
+    let mut journal = fs::read(generation.join("journal")).unwrap();
+    let mark = fs::read(old.join(GENERATION).join("journal")).unwrap()[32..56].to_vec();
+    for slot in [0, 4_096] {
+        journal[slot + 32..][..24].copy_from_slice(&mark);
+        // No frontier.
+        journal[slot + 56..][..32].fill(0);
+        let checksum = crc32fast::hash(&journal[slot..][..4_092]);
+        journal[slot + 4_092..][..4].copy_from_slice(&checksum.to_le_bytes());
+    }
+    fs::write(generation.join("journal"), journal).unwrap();
+
+    let opened = Vault::open(&store).unwrap().unlock(&passphrase());
+    let Err(StoreError::Damaged(what)) = opened else { panic!("{:?}", opened.err()) };
+    assert_eq!(what, "a slot of the journal was written without the keys of the store");
+    // The records are still found, without the journal's word for anything.
+    let mut found = Vec::new();
+    let save = |path: &str, text: &str| {
+        found.push((path.to_owned(), text.to_owned()));
+        Ok::<_, StoreError>(())
+    };
+    Vault::open(&store).unwrap().salvage(&passphrase(), save).unwrap();
+    assert_eq!(found, [("/memories/policy.md".to_owned(), "old".to_owned())]);
 }

@@ -40,14 +40,15 @@ use self::anchor::{AnchorFile, Durability};
 use self::ballast::Ballast;
 use self::bare::BareFolder;
 use self::folder::{GENERATION_PREFIX, check_vacant, holds_store, parse_generation};
-#[cfg(feature = "testing")]
+#[cfg(any(test, feature = "testing"))]
 #[doc(hidden)]
 pub use self::journal::in_memory::JournalInMemory;
-use self::journal::{JournaledEngine, OpenEngine, Tuning};
+use self::journal::{JournaledEngine, OpenEngine, Surroundings, Tuning};
 pub use self::lock::Lock;
 use self::watched::{By, Watched};
 use inmost_storage::{
-    BareFiles, Engine, EngineKind, HeaderCopy, Rewriting, SetAside, Storage, StorageError,
+    BareFiles, Engine, EngineKind, HeaderCopy, JournalMac, Rewriting, SetAside, SlotFields,
+    Storage, StorageError,
 };
 
 use crate::files;
@@ -151,11 +152,23 @@ impl LocalStorage {
         let _ = self.ballast.make();
     }
 
-    /// Watches a generation's folder and the file of its records. Before they are opened, so that what is opened is what is watched.
-    fn watch_generation(&self, folder: &Path, engine: &LocalKind) -> io::Result<Arc<Watched>> {
+    /// What the journal of a generation works with. Watches the generation's folder and the file of its records: before they are
+    /// opened, so that what is opened is what is watched.
+    fn surroundings(
+        &self,
+        folder: &Path,
+        engine: &'static LocalKind,
+        mac: Arc<dyn JournalMac>,
+    ) -> io::Result<Surroundings> {
         self.watched.note(folder, By::Folder)?;
         self.watched.note(&folder.join(engine.file), By::Number)?;
-        Ok(Arc::clone(&self.watched))
+        Ok(Surroundings {
+            open_engine: self.engine_opener(folder.to_owned(), engine),
+            ballast: Arc::clone(&self.ballast),
+            watched: Arc::clone(&self.watched),
+            tuning: tuning(engine),
+            mac,
+        })
     }
 
     fn generation_path(&self, number: u64) -> PathBuf {
@@ -211,14 +224,28 @@ impl Storage for LocalStorage {
         number: u64,
         engine: EngineKind,
     ) -> Result<Box<dyn Engine>, StorageError> {
+        self.create_generation_with(number, engine, Arc::new(NoMac))
+    }
+
+    fn open_generation(
+        &self,
+        number: u64,
+        engine: EngineKind,
+    ) -> Result<Box<dyn Engine>, StorageError> {
+        self.open_generation_with(number, engine, Arc::new(NoMac))
+    }
+
+    fn create_generation_with(
+        &self,
+        number: u64,
+        engine: EngineKind,
+        mac: Arc<dyn JournalMac>,
+    ) -> Result<Box<dyn Engine>, StorageError> {
         let engine = self.engine(engine)?;
         let folder = self.generation_path(number);
         let created = (engine.create)(&folder)?;
-        let open_engine = self.engine_opener(folder.clone(), engine);
-        let tuning = tuning(engine);
-        let ballast = Arc::clone(&self.ballast);
-        let watched = self.watch_generation(&folder, engine)?;
-        match JournaledEngine::create(&folder, created, open_engine, ballast, watched, tuning) {
+        let around = self.surroundings(&folder, engine, mac)?;
+        match JournaledEngine::create(&folder, created, around) {
             Ok(engine) => Ok(Box::new(engine)),
             Err(error) => {
                 // Best effort, because a generation that no header names is removed at the next unlock anyway.
@@ -229,10 +256,11 @@ impl Storage for LocalStorage {
         }
     }
 
-    fn open_generation(
+    fn open_generation_with(
         &self,
         number: u64,
         engine: EngineKind,
+        mac: Arc<dyn JournalMac>,
     ) -> Result<Box<dyn Engine>, StorageError> {
         let folder = self.generation_path(number);
         match fs::symlink_metadata(&folder) {
@@ -245,10 +273,7 @@ impl Storage for LocalStorage {
         }
         AnchorFile::refuse_other_names(&self.folder)?;
         let engine = self.engine(engine)?;
-        let open_engine = self.engine_opener(folder.clone(), engine);
-        let ballast = Arc::clone(&self.ballast);
-        let watched = self.watch_generation(&folder, engine)?;
-        let opened = JournaledEngine::open(&folder, open_engine, ballast, watched, tuning(engine))?;
+        let opened = JournaledEngine::open(&folder, self.surroundings(&folder, engine, mac)?)?;
         for copy in header_file::COPIES {
             // The draft left by a crash may be a header with keyslots that were to be removed. A damaged store stays as it
             // is, so this waits until the generation is open.
@@ -325,6 +350,20 @@ impl Storage for LocalStorage {
 
     fn is_short_of_room(&self) -> bool {
         self.ballast.is_short()
+    }
+}
+
+/// For a generation that no header will name, such as one for sorting. A generation under a key is damaged to it, and the other way
+/// round.
+struct NoMac;
+
+impl JournalMac for NoMac {
+    fn mac(&self, _: u8, _: &SlotFields) -> [u8; 32] {
+        [0; 32]
+    }
+
+    fn verify(&self, _: u8, _: &SlotFields, mac: &[u8; 32]) -> bool {
+        *mac == [0; 32]
     }
 }
 

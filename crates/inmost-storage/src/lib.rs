@@ -20,6 +20,8 @@ mod untrusted_file;
 #[cfg(any(test, feature = "testing"))]
 mod variants;
 
+use std::sync::Arc;
+
 pub use bare::{BareFiles, Extent};
 pub use error::StorageError;
 pub use rewriting::{Leftover, Rewriting, SetAside};
@@ -132,6 +134,18 @@ pub trait Engine: Send + Sync {
     fn discard(self: Box<Self>);
 }
 
+/// Authenticates the slots of a generation's journal. Whoever implements it keeps the key.
+pub trait JournalMac: Send + Sync {
+    /// Returns the MAC of the fields of a slot at this place, 0 or 1.
+    fn mac(&self, place: u8, fields: &SlotFields) -> [u8; 32];
+
+    /// Returns whether this is the MAC of these fields at this place. Takes the same time for every wrong one.
+    fn verify(&self, place: u8, fields: &SlotFields, mac: &[u8; 32]) -> bool;
+}
+
+/// The bytes of a slot of a journal before its MAC.
+pub type SlotFields = [u8; 96];
+
 /// The two copies of the header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HeaderCopy {
@@ -201,6 +215,30 @@ pub trait Storage: Send + Sync {
         number: u64,
         engine: EngineKind,
     ) -> Result<Box<dyn Engine>, StorageError>;
+
+    /// As [`create_generation`](Self::create_generation), with the MAC of the generation's journal. The default is for places
+    /// that have no journal.
+    fn create_generation_with(
+        &self,
+        number: u64,
+        engine: EngineKind,
+        _mac: Arc<dyn JournalMac>,
+    ) -> Result<Box<dyn Engine>, StorageError> {
+        self.create_generation(number, engine)
+    }
+
+    /// As [`open_generation`](Self::open_generation), with the MAC under which the journal was written.
+    ///
+    /// # Errors
+    /// [`StorageError::Damaged`] too if the journal was written under another MAC.
+    fn open_generation_with(
+        &self,
+        number: u64,
+        engine: EngineKind,
+        _mac: Arc<dyn JournalMac>,
+    ) -> Result<Box<dyn Engine>, StorageError> {
+        self.open_generation(number, engine)
+    }
 
     /// Returns the files of a generation as bare bytes. Files that are missing are left out.
     fn bare_files(

@@ -21,7 +21,7 @@ pub(crate) fn run(data: &[u8]) {
         is_forged |= attack(&mut input, &mut place, &copies);
     }
     let engine = match place.open() {
-        Err(StorageError::Corrupt(_)) => return,
+        Err(StorageError::Corrupt(_) | StorageError::Damaged(_)) => return,
         opened => opened.unwrap(),
     };
     let found = contents(&*engine);
@@ -130,7 +130,7 @@ fn contents(engine: &dyn Engine) -> Records {
     found
 }
 
-/// Changes the journal or what is behind it. Returns whether this took checksums that only a forger computes.
+/// Changes the journal or what is behind it. Returns whether this took an entry that only a forger writes, or the key of the slots.
 fn attack(input: &mut Input<'_>, place: &mut JournalInMemory, copies: &[JournalInMemory]) -> bool {
     let copy = copies.get(input.below(copies.len() + 1));
     match (input.below(10), copy) {
@@ -155,7 +155,7 @@ fn attack(input: &mut Input<'_>, place: &mut JournalInMemory, copies: &[JournalI
             place.tamper(|journal| {
                 journal.resize(length, 0);
                 // The other attacks expect all blocks, so these bytes are judged at once.
-                assert!(matches!(place_of(journal), Err(StorageError::Corrupt(_))));
+                assert!(matches!(place_of(journal), Err(StorageError::Damaged(_))));
                 journal.resize(BLOCKS * BLOCK, 0);
             });
         }
@@ -172,26 +172,30 @@ fn place_of(bytes: &[u8]) -> Result<(), StorageError> {
     place.open().map(drop)
 }
 
-/// Overwrites some bytes of a block. Returns whether the checksums were made to fit.
+/// Overwrites some bytes of a block. Returns whether it was made to fit: an entry by anybody, a slot with the key.
 fn overwrite(input: &mut Input<'_>, place: &JournalInMemory) -> bool {
     let number = input.below(BLOCKS);
     let at = if input.one_in(3) { input.below(BLOCK) } else { input.pick(&FIELDS) };
     let mends = input.one_in(2);
+    let has_key = input.one_in(2);
     place.tamper(|journal| {
         let bytes = &mut block_mut(journal, number)[at..];
         let new = input.bytes(40);
         bytes.iter_mut().zip(new).for_each(|(to, from)| *to = *from);
         if mends {
-            mend(journal, number);
+            mend(journal, number, has_key);
         }
     });
-    mends
+    mends && (has_key || number > 1)
 }
 
-/// Makes the checksums of the slot or the entry in a block fit its bytes.
-fn mend(journal: &mut [u8], number: usize) {
+/// Makes the checksums of the slot or the entry in a block fit its bytes, and with the key the MAC of a slot.
+fn mend(journal: &mut [u8], number: usize, has_key: bool) {
     let from = number * BLOCK;
     if number < 2 {
+        if has_key {
+            JournalInMemory::authenticate(block_mut(journal, number), number == 1);
+        }
         let checksum = crc32fast::hash(&journal[from..from + BLOCK - 4]);
         journal[from + BLOCK - 4..from + BLOCK].copy_from_slice(&checksum.to_le_bytes());
         return;

@@ -62,7 +62,9 @@ fn refusal(damage: impl FnOnce(&mut WrittenCopy, &Path)) -> String {
 #[test]
 fn a_damaged_record_is_noticed() {
     let why = refusal(|written, _| {
-        let engine = written.storage.open_generation(FIRST_GENERATION, EngineKind::Sled).unwrap();
+        let mac = written.next.sealer.journal();
+        let engine = written.storage.open_generation_with(FIRST_GENERATION, EngineKind::Sled, mac);
+        let engine = engine.unwrap();
         let records = engine.scan(None, 1_000).unwrap();
         let (address, mut value) =
             records.into_iter().max_by_key(|(_, value)| value.len()).unwrap();

@@ -69,13 +69,16 @@ pub(crate) fn write_headers(storage: &dyn Storage, header: &[u8]) -> Result<(), 
     Ok(())
 }
 
-/// Opens the generation that a header names. If it is missing, the store has lost its records.
+/// Opens the generation that a header names, whose records this sealer opens. If it is missing, the store has lost its records.
 pub(crate) fn open_records(
     storage: &dyn Storage,
     header: &Header,
+    sealer: &Sealer,
 ) -> Result<Box<dyn Engine>, StoreError> {
     check_clock()?;
-    storage.open_generation(header.generation(), header.engine()).map_err(|error| match error {
+    let (generation, engine) = (header.generation(), header.engine());
+    let opened = storage.open_generation_with(generation, engine, sealer.journal());
+    opened.map_err(|error| match error {
         StorageError::Missing => StoreError::tampered(Kind::Root, Flaw::Absent),
         error => error.into(),
     })

@@ -39,9 +39,9 @@ impl VaultOptions {
             StoreError::Io(error) => occupied(error.into()),
             error => error,
         })?;
-        let records = open_records(&*storage, keys.header())?;
-        let anchor = Anchor::new(&keys, self.freshness.clone());
         let sealer = sealer(&keys);
+        let records = open_records(&*storage, keys.header(), &sealer)?;
+        let anchor = Anchor::new(&keys, self.freshness.clone());
         let mut open = Open::new(storage, records, sealer, Some(keys), &self.session)?;
         if self.freshness.is_some() {
             open.keep_anchor(anchor);
@@ -89,9 +89,9 @@ impl Vault {
         rollback: Rollback,
     ) -> Result<Session, StoreError> {
         let header = keys.header().clone();
-        let engine = open_records(&**storage, &header)?;
-        let mut anchor = self.anchor(&keys)?;
         let sealer = sealer(&keys);
+        let engine = open_records(&**storage, &header, &sealer)?;
+        let mut anchor = self.anchor(&keys)?;
         let root_value = delta.root.clone().unwrap_or_default();
         let root = open_root(&sealer, &root_value)?;
         let options = &self.options;
@@ -154,8 +154,9 @@ fn newest(place: &dyn SharedStorage, keys: Unlocked) -> Result<(Unlocked, Delta)
     let header = keys.header();
     let mut delta = place.take_prefetched(header.generation());
     if delta.is_none() {
-        let engine = open_records(place, header)?;
-        delta = pull_all(&*engine, sealer(&keys).address(RecordId::ROOT))?;
+        let sealer = sealer(&keys);
+        let engine = open_records(place, header, &sealer)?;
+        delta = pull_all(&*engine, sealer.address(RecordId::ROOT))?;
     }
     let delta = delta.filter(|delta| delta.root.is_some());
     Ok((keys, delta.ok_or(StoreError::tampered(Kind::Root, Flaw::Absent))?))

@@ -22,7 +22,7 @@
 //! While the journal holds entries, the engine alone is not the store.
 
 mod checkpoint;
-#[cfg(feature = "testing")]
+#[cfg(any(test, feature = "testing"))]
 pub(super) mod in_memory;
 mod layout;
 mod medium;
@@ -41,7 +41,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 use std::time::Duration;
 
 use inmost_storage::limits::GROUP_RECORDS;
-use inmost_storage::{Address, Batch, Engine, StorageError};
+use inmost_storage::{Address, Batch, Engine, JournalMac, StorageError};
 
 use self::checkpoint::Checkpointer;
 use self::layout::{JournalId, MARK};
@@ -66,6 +66,16 @@ pub(crate) struct JournaledEngine {
 /// damaged.
 pub(crate) type OpenEngine =
     Box<dyn Fn(&Expected<'_>) -> Result<Box<dyn LocalEngine>, StorageError> + Send + Sync>;
+
+/// What a journal works with, besides its file and its engine.
+pub(crate) struct Surroundings {
+    pub(super) open_engine: OpenEngine,
+    pub(super) ballast: Arc<Ballast>,
+    pub(super) watched: Arc<Watched>,
+    pub(super) tuning: Tuning,
+    /// Authenticates the slots.
+    pub(super) mac: Arc<dyn JournalMac>,
+}
 
 /// Sizes and times of a journal.
 #[derive(Clone, Copy)]

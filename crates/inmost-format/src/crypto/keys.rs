@@ -5,7 +5,7 @@
 //!              └─> commitment  (public)
 //! master key ──┬─> wrap key ··> opens the data key of a generation
 //!              ├─> header MAC key, label key, anchor key
-//! data key ────┴─> record key, address key
+//! data key ────┴─> record key, address key, journal key
 //! ```
 //!
 //! Arrows are outputs of [`prf`](super::prf), dots are sealing; master and data keys are random. The keys that a
@@ -76,11 +76,13 @@ prf_keys! {
     /// The root of a store's keys, sealed in every keyslot. Used only for derivation.
     pub MasterKey(32): WrapKey, HeaderMacKey, LabelKey, AnchorKey;
     /// The root of one generation's keys. Exists only in the header, sealed under the master key.
-    pub DataKey(32): RecordKey, AddressKey;
+    pub DataKey(32): RecordKey, AddressKey, JournalKey;
     /// Authenticates whole headers.
     pub HeaderMacKey(32): HeaderMac;
     /// Turns names of records into addresses.
     pub(super) AddressKey(32): Address;
+    /// Authenticates the slots of a journal.
+    pub(super) JournalKey(32): JournalSlot;
 }
 
 /// 32 random bytes in a file, which opens a store together with a passphrase: neither is enough alone.
@@ -174,6 +176,7 @@ mod tests {
             DataKey,
             HeaderMacKey,
             AddressKey,
+            JournalKey,
         );
     }
 

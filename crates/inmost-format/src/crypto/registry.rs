@@ -5,7 +5,7 @@
 //! accept no other input, so a message of another width or for another role does not compile, and neither does a
 //! registry with a duplicate label. docs/FORMAT.md has the same two tables; a test compares them.
 
-use inmost_storage::Address;
+use inmost_storage::{Address, SlotFields};
 
 use crate::crypto::fixed_width::{Empty, FixedWidth, fixed_width};
 use crate::crypto::kdf::Salt;
@@ -110,10 +110,14 @@ roles! {
     RecordKey = b"inmost/1 record\0", [32], GenerationMessage;
     /// From a data key: the key of [`Address`].
     AddressKey = b"inmost/1 adr-key", [32], GenerationMessage;
+    /// From a data key: the key of [`JournalSlot`].
+    JournalKey = b"inmost/1 jnl-key", [32], GenerationMessage;
     /// From the address key: the address of a record.
     Address = b"inmost/1 address", [32], AddressMessage;
     /// From the header MAC key: the MAC of a header.
     HeaderMac = b"inmost/1 hdr-mac", [32], HeaderMessage;
+    /// From the journal key: the MAC of a slot of the journal.
+    JournalSlot = b"inmost/1 journal", [32], JournalSlotMessage;
     /// From the hash over the tags of earlier roots, which is public: the hash with one more.
     Chain = b"inmost/1 chain\0\0", [32], [u8; 8];
 }
@@ -207,6 +211,16 @@ fixed_width! {
         object: [u8; 16],
         /// The index of the record within the object.
         index: u64,
+    }
+}
+
+fixed_width! {
+    /// A slot of a journal.
+    pub JournalSlotMessage {
+        /// Its place: 0 or 1.
+        place: u8,
+        /// Its bytes before the MAC.
+        fields: SlotFields,
     }
 }
 

@@ -57,6 +57,7 @@ fn the_keys_are_those_of_the_page() {
     let data = DataKey::new(page.secret("data key"));
     let generation = GenerationMessage { generation: 1 };
     expect("record key", &|| output::<role::RecordKey>(&data, &store, &generation));
+    expect("journal key", &|| output::<role::JournalKey>(&data, &store, &generation));
     expect("address key", &|| output::<role::AddressKey>(&data, &store, &generation));
     let records = RecordKeys::derive(&data, &store, 1);
     expect("address", &|| records.address(1, &page.array("object id"), 2).to_vec());

@@ -4,6 +4,8 @@
 //! the plaintext begins with the record's own name. So a value opens only where it was written. It is padded to one of five
 //! size classes, which hides the exact length of a text from anyone who reads the stored values.
 
+use std::sync::Arc;
+
 use crate::secret::{Granted, Wiped};
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +15,7 @@ use crate::crypto::keys::StoreId;
 use crate::crypto::record_keys::RecordKeys;
 use crate::crypto::registry::RecordAad;
 use crate::limits::{RECORD_CLASSES, RECORD_FRAME};
-use inmost_storage::Address;
+use inmost_storage::{Address, JournalMac};
 
 /// The authentication tag of a record, as its parent stores it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -50,6 +52,11 @@ impl Sealer {
     /// The store whose records it seals.
     pub fn store(&self) -> &StoreId {
         &self.store
+    }
+
+    /// The MAC of the generation's journal.
+    pub fn journal(&self) -> Arc<dyn JournalMac> {
+        self.keys.journal()
     }
 
     /// The protections of its keys' memory.

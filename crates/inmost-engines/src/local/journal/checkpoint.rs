@@ -199,9 +199,9 @@ impl Shared {
         let writer = lock(&self.writer);
         let turn = lock(&self.checkpointer);
         let bytes = self.medium.read()?;
-        let newest = layout::newest_slot(&bytes).unwrap_or_default();
+        let newest = layout::newest_slot(&bytes, lock(&self.slots).mac());
         let is_newest = |slot: &Slot| slot.id == self.id && slot.stored.epoch == turn.stored.epoch;
-        if !newest.is_some_and(|(_, slot)| is_newest(&slot)) {
+        if !newest.is_ok_and(|(_, slot)| is_newest(&slot)) {
             return Err(damaged("a slot of the journal is damaged"));
         }
         let (_, halves) = bytes.split_at_checked(layout::SLOTS_BYTES).unwrap_or_default();

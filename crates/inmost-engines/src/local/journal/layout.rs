@@ -1,8 +1,9 @@
 //! The bytes of a journal: two slots, then two halves of equal length, which hold entries.
 //!
 //! A slot says which entries are in the engine already. An entry is one commit. Both are checked by a CRC-32, as in the
-//! logs of most databases: it detects torn writes and damage. It does not stop an attacker, and does not have to: the
-//! values are sealed, and the tree above them and the anchor detect any value that was replaced or put back.
+//! logs of most databases: it detects torn writes and damage, and does not stop an attacker. A slot has a MAC too: who
+//! could write one would cut the engine's log back to where it ended on an earlier day. The values in entries are sealed,
+//! and the tree above them and the anchor detect any value that was replaced or put back.
 //!
 //! docs/FORMAT.md describes the same bytes. Does no I/O.
 
@@ -10,7 +11,7 @@ use std::collections::BTreeMap;
 
 use crate::local_engine::Frontier;
 use inmost_storage::limits::{BATCH_RECORDS_MAX, RECORD_VALUE_BYTES};
-use inmost_storage::{Address, Batch};
+use inmost_storage::{Address, Batch, JournalMac, SlotFields};
 
 /// The unit of the layout, in bytes: the block of most file systems. Entries begin at its multiples, so that writing one
 /// never rewrites a block of another.
@@ -29,24 +30,67 @@ pub(super) type Change = Option<Vec<u8>>;
 /// Changes by address.
 pub(super) type Layer = BTreeMap<Address, Change>;
 
-/// The place of the newest slot of a journal, 0 or 1, and the slot. `None` if both are damaged, an error if they are of
-/// different journals.
-pub(super) fn newest_slot(bytes: &[u8]) -> Result<Option<(usize, Slot)>, OtherJournal> {
-    let mut slots = bytes.chunks(BLOCK).take(2).map(Slot::decode);
-    Ok(match (slots.next().flatten(), slots.next().flatten()) {
-        (Some(first), Some(second)) => {
-            if (first.id, first.half_blocks) != (second.id, second.half_blocks) {
-                return Err(OtherJournal);
-            }
-            Some(if second.revision > first.revision { (1, second) } else { (0, first) })
+/// The place of the newest slot of a journal, and the slot.
+pub(super) fn newest_slot(bytes: &[u8], mac: &dyn JournalMac) -> Result<(Place, Slot), BadSlots> {
+    let mut newest = None::<(Place, Slot)>;
+    for (place, block) in [Place::First, Place::Second].into_iter().zip(bytes.chunks(BLOCK)) {
+        // A torn write has no valid checksum.
+        let Some(slot) = Slot::decode(block) else { continue };
+        if !Slot::is_authentic(block, place, mac) {
+            return Err(BadSlots::Forged);
         }
-        (first, second) => first.map(|slot| (0, slot)).or(second.map(|slot| (1, slot))),
-    })
+        newest = match newest {
+            Some((_, first)) if (first.id, first.half_blocks) != (slot.id, slot.half_blocks) => {
+                return Err(BadSlots::OfTwoJournals);
+            }
+            Some((_, first)) if slot.revision <= first.revision => newest,
+            _ => Some((place, slot)),
+        };
+    }
+    newest.ok_or(BadSlots::Damaged)
 }
 
-/// The slots of a journal are of two journals.
-#[derive(Debug)]
-pub(super) struct OtherJournal;
+/// Why the slots of a journal are not used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum BadSlots {
+    /// Both are damaged.
+    Damaged,
+    /// One has a right checksum and a wrong MAC.
+    Forged,
+    /// They are of two journals.
+    OfTwoJournals,
+}
+
+/// The places of the two slots.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Place {
+    First,
+    Second,
+}
+
+impl Place {
+    pub(super) fn other(self) -> Self {
+        match self {
+            Self::First => Self::Second,
+            Self::Second => Self::First,
+        }
+    }
+
+    /// Where it begins in the file.
+    pub(super) fn offset(self) -> usize {
+        match self {
+            Self::First => 0,
+            Self::Second => BLOCK,
+        }
+    }
+
+    fn number(self) -> u8 {
+        match self {
+            Self::First => 0,
+            Self::Second => 1,
+        }
+    }
+}
 
 /// How far the engine is: the epoch and the sequence number of the last entry that it holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -73,8 +117,8 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// The bytes of this slot.
-    pub(super) fn encode(&self) -> Vec<u8> {
+    /// The bytes of this slot at a place.
+    pub(super) fn encode(&self, place: Place, mac: &dyn JournalMac) -> Vec<u8> {
         let mut bytes = Writer(Vec::with_capacity(BLOCK));
         bytes.put(&SLOT_MAGIC);
         bytes.put(&VERSION.to_le_bytes());
@@ -85,12 +129,32 @@ impl Slot {
         bytes.put(&self.frontier.position.to_le_bytes());
         bytes.put(&self.frontier.proof);
         bytes.put(&self.revision.to_le_bytes());
+        let mac = bytes.0.first_chunk().map(|fields| mac.mac(place.number(), fields));
+        bytes.put(&mac.unwrap_or_default());
         bytes.0.resize(BLOCK - CHECKSUM, 0);
         bytes.put_checksum(0);
         bytes.0
     }
 
-    /// Reads a slot; `None` if it is damaged, torn, or of another version.
+    /// Whether a slot that was read from this place was written there by a holder of the key.
+    pub(super) fn is_authentic(block: &[u8], place: Place, mac: &dyn JournalMac) -> bool {
+        let mut bytes = Reader(block);
+        let fields: Option<SlotFields> = bytes.take();
+        let parts = fields.zip(bytes.take());
+        parts.is_some_and(|(fields, found)| mac.verify(place.number(), &fields, &found))
+    }
+
+    /// Writes the MAC of a slot into its bytes.
+    #[cfg(any(test, feature = "testing"))]
+    pub(super) fn authenticate(slot: &mut [u8], place: Place, mac: &dyn JournalMac) {
+        if let Some((fields, rest)) = slot.split_first_chunk_mut::<{ size_of::<SlotFields>() }>()
+            && let Some(to) = rest.first_chunk_mut()
+        {
+            *to = mac.mac(place.number(), fields);
+        }
+    }
+
+    /// Reads a slot; `None` if it is damaged, torn, or of another version. Anybody can have written it.
     pub(super) fn decode(block: &[u8]) -> Option<Self> {
         let (body, checksum) = block.get(..BLOCK)?.split_last_chunk::<CHECKSUM>()?;
         if crc32fast::hash(body) != u32::from_le_bytes(*checksum) {

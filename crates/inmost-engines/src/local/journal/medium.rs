@@ -8,9 +8,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::local_engine::Frontier;
-use inmost_storage::StorageError;
+use inmost_storage::{JournalMac, StorageError};
 
-use super::layout::{BLOCK, JournalId, Position, SLOTS_BYTES, Slot};
+use super::layout::{BLOCK, JournalId, Place, Position, SLOTS_BYTES, Slot};
 use crate::files;
 
 /// Where a journal's bytes are. Tests use one in memory that loses unsynced writes.
@@ -43,10 +43,15 @@ impl Medium for File {
 }
 
 /// The bytes of a new journal: zeros behind two slots that say that nothing is in it. Of the two, the first one counts.
-pub(super) fn blank(id: JournalId, half_blocks: u32, stored: Position) -> Vec<u8> {
+pub(super) fn blank(
+    id: JournalId,
+    half_blocks: u32,
+    stored: Position,
+    mac: &dyn JournalMac,
+) -> Vec<u8> {
     let slot = Slot { id, revision: 0, half_blocks, stored, frontier: Frontier::default() };
     let half = usize::try_from(half_blocks).unwrap_or(usize::MAX).saturating_mul(BLOCK);
-    let mut bytes = [slot.encode(), slot.encode()].concat();
+    let mut bytes = [Place::First, Place::Second].map(|place| slot.encode(place, mac)).concat();
     bytes.resize(SLOTS_BYTES.saturating_add(half.saturating_mul(2)), 0);
     bytes
 }

@@ -7,36 +7,35 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use super::checkpoint::{Checkpointer, batch_of, damaged};
-use super::layout::{self, BLOCK, JournalId, Layer, MARK, Position, SLOTS_BYTES, Slot};
+use super::layout::{
+    self, BLOCK, BadSlots, JournalId, Layer, MARK, Place, Position, SLOTS_BYTES, Slot,
+};
 use super::medium::{self, Medium};
 use super::overlay::{Changes, Frozen, Layers};
 use super::pace::Pace;
 use super::replay::{Damage, Epoch, OLDER_ENGINE, OLDER_JOURNAL, Replay, replay};
 use super::slots::Slots;
-use super::{JournaledEngine, OpenEngine, Shared, Tuning, Writer};
+use super::{JournaledEngine, Shared, Surroundings, Writer};
 use crate::files;
-use crate::local::ballast::Ballast;
-use crate::local::watched::{By, Watched};
+use crate::local::watched::By;
 use crate::local_engine::{Expected, LocalEngine};
 use crate::poison::Poison;
-use inmost_storage::StorageError;
+use inmost_storage::{JournalMac, StorageError};
 
 impl JournaledEngine {
     /// Puts a journal in front of a new engine, which has its files in `folder` and no record.
     pub(crate) fn create(
         folder: &Path,
         engine: Box<dyn LocalEngine>,
-        open_engine: OpenEngine,
-        ballast: Arc<Ballast>,
-        watched: Arc<Watched>,
-        tuning: Tuning,
+        around: Surroundings,
     ) -> Result<Self, StorageError> {
         let id = new_id();
-        let bytes = medium::blank(id, tuning.half_blocks, Position::default());
+        let half_blocks = around.tuning.half_blocks;
+        let bytes = medium::blank(id, half_blocks, Position::default(), &*around.mac);
         let file: File = medium::create(folder, &bytes)?;
         files::sync_folder(folder)?;
-        watched.note(&folder.join(medium::NAME), By::Number)?;
-        Self::begin(id, Box::new(file), engine, open_engine, ballast, watched, tuning)
+        around.watched.note(&folder.join(medium::NAME), By::Number)?;
+        Self::begin(id, Box::new(file), engine, around)
     }
 
     /// As [`create`](Self::create), on a journal that is blank already.
@@ -44,26 +43,23 @@ impl JournaledEngine {
         id: JournalId,
         medium: Box<dyn Medium>,
         engine: Box<dyn LocalEngine>,
-        open_engine: OpenEngine,
-        ballast: Arc<Ballast>,
-        watched: Arc<Watched>,
-        tuning: Tuning,
+        around: Surroundings,
     ) -> Result<Self, StorageError> {
         let stored = Position::default();
         engine.apply(&batch_of(&Layer::new(), Some((&id, &stored))))?;
         engine.sync()?;
         let opened = Opened {
             id,
-            half_blocks: tuning.half_blocks,
+            half_blocks: around.tuning.half_blocks,
             stored,
             position: Position { epoch: 1, ..stored },
             length: 0,
             used: [0; 2],
             layers: Layers::default(),
             filling: true,
-            slots: Slots::created(),
+            slots: Slots::created(Arc::clone(&around.mac)),
         };
-        Ok(Self::with(opened, medium, engine, open_engine, ballast, watched, tuning))
+        Ok(Self::with(opened, medium, engine, around))
     }
 
     /// Opens the journal of an existing generation, then its engine. A damaged journal is refused before the engine
@@ -72,37 +68,29 @@ impl JournaledEngine {
     /// # Errors
     /// [`StorageError::Damaged`] if journal or engine are not whole, and then no file has changed. [`StorageError::Corrupt`]
     /// if damage shows only when the opened engine reads its mark: by then it has written to free places.
-    pub(crate) fn open(
-        folder: &Path,
-        open_engine: OpenEngine,
-        ballast: Arc<Ballast>,
-        watched: Arc<Watched>,
-        tuning: Tuning,
-    ) -> Result<Self, StorageError> {
+    pub(crate) fn open(folder: &Path, around: Surroundings) -> Result<Self, StorageError> {
         let path = folder.join(medium::NAME);
-        watched.note(&path, By::Number)?;
+        around.watched.note(&path, By::Number)?;
         let file = medium::open(folder).map_err(unopened)?;
         let bytes = file.read()?;
-        let at_work = Arc::clone(&watched);
+        let watched = Arc::clone(&around.watched);
         let prepare = || {
             // A sparse copy is replaced here.
-            at_work.replacing(&path, By::Number, || {
+            watched.replacing(&path, By::Number, || {
                 Ok::<Box<dyn Medium>, _>(Box::new(medium::prepare(folder, file)?))
             })
         };
-        Self::resume_with(&bytes, prepare, open_engine, ballast, watched, tuning)
+        Self::resume_with(&bytes, prepare, around)
     }
 
     /// As [`open`](Self::open), from a journal's bytes that need no preparation.
     #[cfg(any(test, feature = "testing"))]
     pub(super) fn resume(
         medium: Box<dyn Medium>,
-        open_engine: OpenEngine,
-        ballast: Arc<Ballast>,
-        tuning: Tuning,
+        around: Surroundings,
     ) -> Result<Self, StorageError> {
         let bytes = medium.read()?;
-        Self::resume_with(&bytes, || Ok(medium), open_engine, ballast, Arc::default(), tuning)
+        Self::resume_with(&bytes, || Ok(medium), around)
     }
 
     /// Goes on with a journal of these bytes. `medium` prepares it for writing, which happens only if journal and engine
@@ -110,12 +98,9 @@ impl JournaledEngine {
     fn resume_with(
         bytes: &[u8],
         medium: impl FnOnce() -> Result<Box<dyn Medium>, StorageError>,
-        open_engine: OpenEngine,
-        ballast: Arc<Ballast>,
-        watched: Arc<Watched>,
-        tuning: Tuning,
+        around: Surroundings,
     ) -> Result<Self, StorageError> {
-        let (place, slot) = newest_slot(bytes).map_err(unopened)?;
+        let (place, slot) = newest_slot(bytes, &*around.mac).map_err(unopened)?;
         let half_bytes =
             usize::try_from(slot.half_blocks).unwrap_or(usize::MAX).saturating_mul(BLOCK);
         let (_, halves) = bytes.split_at_checked(SLOTS_BYTES).unwrap_or_default();
@@ -130,7 +115,7 @@ impl JournaledEngine {
             replay_from(&slot, &mark, [even, odd]).map(|_| ())
         };
         let expected = Expected { frontier: slot.frontier, mark: &slot.id.0, admit: &admit };
-        let engine = open_engine(&expected).map_err(unopened)?;
+        let engine = (around.open_engine)(&expected).map_err(unopened)?;
         let medium = medium()?;
         // A killed process may have left changes that only the page cache holds. The entries that they came from must
         // not be dropped before they are durable.
@@ -138,7 +123,7 @@ impl JournaledEngine {
         let mark = read_mark(engine.get_many(&[MARK])?.pop().flatten().as_deref(), &slot)?;
         let (stored, found) = replay_from(&slot, &mark, [even, odd])?;
         write_again(&*medium, &found, [even, odd], half_bytes)?;
-        let mut slots = Slots::found(place, &slot);
+        let mut slots = Slots::found(place, &slot, Arc::clone(&around.mac));
         if stored.epoch != slot.stored.epoch {
             slots.write(&*medium, Slot { stored, frontier: engine.frontier(), ..slot })?;
             slots.sync(&*medium)?;
@@ -162,7 +147,7 @@ impl JournaledEngine {
             slots,
         };
         let has_entries = opened.layers.frozen.is_some() || !opened.layers.active.is_empty();
-        let engine = Self::with(opened, medium, engine, open_engine, ballast, watched, tuning);
+        let engine = Self::with(opened, medium, engine, around);
         if has_entries {
             engine.pace.committed(&engine.shared);
         }
@@ -173,13 +158,11 @@ impl JournaledEngine {
         opened: Opened,
         medium: Box<dyn Medium>,
         engine: Box<dyn LocalEngine>,
-        open_engine: OpenEngine,
-        ballast: Arc<Ballast>,
-        watched: Arc<Watched>,
-        tuning: Tuning,
+        around: Surroundings,
     ) -> Self {
         let Opened { id, half_blocks, stored, position, length, used, layers, filling, slots } =
             opened;
+        let Surroundings { open_engine, ballast, watched, tuning, mac: _ } = around;
         let writer = Writer {
             position,
             length,
@@ -246,10 +229,14 @@ fn new_id() -> JournalId {
 }
 
 /// The newest slot and its place. One slot is enough: the other one was torn, or is older.
-fn newest_slot(bytes: &[u8]) -> Result<(usize, Slot), StorageError> {
-    let newest = layout::newest_slot(bytes)
-        .map_err(|_| damaged("the slots of the journal are of different journals"))?;
-    newest.ok_or_else(|| damaged("both slots of the journal are damaged"))
+fn newest_slot(bytes: &[u8], mac: &dyn JournalMac) -> Result<(Place, Slot), StorageError> {
+    layout::newest_slot(bytes, mac).map_err(|bad| {
+        damaged(match bad {
+            BadSlots::Damaged => "both slots of the journal are damaged",
+            BadSlots::Forged => "a slot of the journal was written without the keys of the store",
+            BadSlots::OfTwoJournals => "the slots of the journal are of different journals",
+        })
+    })
 }
 
 /// Reads the value of the engine's mark and checks that engine and journal are of the same day.

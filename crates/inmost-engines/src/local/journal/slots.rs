@@ -4,15 +4,19 @@
 //! then near the end of the engine's log, because no batch is written while it is far behind.
 
 use std::io;
+use std::sync::Arc;
 
-use super::layout::{BLOCK, Slot};
+use inmost_storage::JournalMac;
+
+use super::layout::{Place, Slot};
 use super::medium::Medium;
 use crate::local_engine::Frontier;
 
 /// What is known of the slots.
 pub(super) struct Slots {
-    /// The place that is written next: 0 or 1.
-    next: usize,
+    mac: Arc<dyn JournalMac>,
+    /// The place that is written next.
+    next: Place,
     /// The revision of the slot that was written last.
     revision: u64,
     /// The slot that was written or found last.
@@ -28,19 +32,32 @@ pub(super) struct Slots {
 
 impl Slots {
     /// Those of a journal that was just created, durably.
-    pub(super) fn created() -> Self {
-        Self { next: 1, revision: 0, newest: None, durable: 0, is_unsynced: false, is_found: false }
+    pub(super) fn created(mac: Arc<dyn JournalMac>) -> Self {
+        Self {
+            mac,
+            next: Place::Second,
+            revision: 0,
+            newest: None,
+            durable: 0,
+            is_unsynced: false,
+            is_found: false,
+        }
     }
 
     /// Those of a journal that has its newest slot at this place.
-    pub(super) fn found(place: usize, slot: &Slot) -> Self {
+    pub(super) fn found(place: Place, slot: &Slot, mac: Arc<dyn JournalMac>) -> Self {
         Self {
-            next: place ^ 1,
+            next: place.other(),
             revision: slot.revision,
             newest: Some(*slot),
             is_found: true,
-            ..Self::created()
+            ..Self::created(mac)
         }
+    }
+
+    /// What authenticates them.
+    pub(super) fn mac(&self) -> &dyn JournalMac {
+        &*self.mac
     }
 
     /// The frontier in the newest slot.
@@ -61,7 +78,8 @@ impl Slots {
     /// Makes the slot durable that an opening has found. It is written again where it is: the same bytes cannot be torn.
     pub(super) fn settle(&mut self, medium: &dyn Medium) -> io::Result<()> {
         if let (true, Some(slot)) = (self.is_found, self.newest) {
-            medium.write_at((self.next ^ 1).saturating_mul(BLOCK), &slot.encode())?;
+            let place = self.next.other();
+            medium.write_at(place.offset(), &slot.encode(place, &*self.mac))?;
             medium.sync()?;
             self.is_found = false;
             self.durable = slot.frontier.position;
@@ -74,7 +92,7 @@ impl Slots {
         self.settle(medium)?;
         self.revision = self.revision.saturating_add(1);
         let slot = Slot { revision: self.revision, ..slot };
-        medium.write_at(self.next.saturating_mul(BLOCK), &slot.encode())?;
+        medium.write_at(self.next.offset(), &slot.encode(self.next, &*self.mac))?;
         self.newest = Some(slot);
         self.is_unsynced = true;
         Ok(())
@@ -85,7 +103,7 @@ impl Slots {
         medium.sync()?;
         self.durable = self.frontier().position;
         if std::mem::take(&mut self.is_unsynced) {
-            self.next ^= 1;
+            self.next = self.next.other();
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use self::disk::{Disk, Random};
+use super::in_memory::Known;
 use super::*;
 use crate::faulty::{Faults, FaultyEngine};
 use crate::memory::MemoryStorage;
@@ -46,8 +47,8 @@ impl World {
     pub(super) fn with_ballast(ballast: Ballast) -> Self {
         let faults = Faults::new();
         let id = JournalId([7; 16]);
-        let disk =
-            Disk::new(medium::blank(id, SMALL.half_blocks, layout::Position::default()), &faults);
+        let stored = layout::Position::default();
+        let disk = Disk::new(medium::blank(id, SMALL.half_blocks, stored, &Known), &faults);
         Self { disk, faults, memory: MemoryStorage::default(), ballast: Arc::new(ballast) }
     }
 
@@ -67,15 +68,24 @@ impl World {
     pub(super) fn create(&self) -> Result<JournaledEngine, StorageError> {
         let engine = self.create_engine()?;
         let medium = Box::new(self.disk.clone());
-        let id = JournalId([7; 16]);
-        let ballast = Arc::clone(&self.ballast);
-        let watched = Arc::default();
-        JournaledEngine::begin(id, medium, engine, self.opener(), ballast, watched, SMALL)
+        let around = self.around(self.opener());
+        JournaledEngine::begin(JournalId([7; 16]), medium, engine, around)
     }
 
     pub(super) fn open(&self) -> Result<JournaledEngine, StorageError> {
         let medium = Box::new(self.disk.clone());
-        JournaledEngine::resume(medium, self.opener(), Arc::clone(&self.ballast), SMALL)
+        JournaledEngine::resume(medium, self.around(self.opener()))
+    }
+
+    /// What a journal in this world works with, if it opens its engine so.
+    pub(super) fn around(&self, open_engine: OpenEngine) -> Surroundings {
+        Surroundings {
+            open_engine,
+            ballast: Arc::clone(&self.ballast),
+            watched: Arc::default(),
+            tuning: SMALL,
+            mac: Arc::new(Known),
+        }
     }
 
     /// Cuts the power. Of what is not synced, anything between nothing and all survives, in sectors.

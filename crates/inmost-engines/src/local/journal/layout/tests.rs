@@ -1,6 +1,7 @@
 //! Tests of the bytes of slots, entries and marks.
 
 use super::*;
+use crate::local::journal::in_memory::Known;
 
 const ID: JournalId = JournalId([3; 16]);
 const PLACE: Position = Position { epoch: 5, sequence: 77, bypassed: 2 };
@@ -62,8 +63,10 @@ fn an_entry_of_another_journal_is_none() {
 fn a_slot_reads_back_and_every_changed_byte_is_noticed() {
     let frontier = Frontier { position: 0x0102_0304_0506, proof: [0xF0; 24] };
     let slot = Slot { id: ID, revision: 9, half_blocks: 64, stored: PLACE, frontier };
-    let bytes = slot.encode();
+    let bytes = slot.encode(Place::Second, &Known);
     assert_eq!(bytes.len(), BLOCK);
+    assert!(Slot::is_authentic(&bytes, Place::Second, &Known));
+    assert!(!Slot::is_authentic(&bytes, Place::First, &Known));
     assert_eq!(Slot::decode(&bytes), Some(slot));
     for at in 0..BLOCK {
         let mut damaged = bytes.clone();
@@ -71,7 +74,8 @@ fn a_slot_reads_back_and_every_changed_byte_is_noticed() {
         assert_eq!(Slot::decode(&damaged), None, "byte {at}");
     }
     for half_blocks in [0, 3, 4_097, u32::MAX] {
-        assert_eq!(Slot::decode(&Slot { half_blocks, ..slot }.encode()), None);
+        let slot = Slot { half_blocks, ..slot }.encode(Place::First, &Known);
+        assert_eq!(Slot::decode(&slot), None);
     }
 }
 

@@ -181,15 +181,7 @@ fn an_engine_that_meets_a_full_disk_while_it_reads_is_opened_again() {
         open(expected)
     });
     let (id, medium) = (JournalId([7; 16]), Box::new(world.disk.clone()));
-    let engine = JournaledEngine::begin(
-        id,
-        medium,
-        first,
-        open_engine,
-        Arc::clone(&world.ballast),
-        Arc::default(),
-        SMALL,
-    );
+    let engine = JournaledEngine::begin(id, medium, first, world.around(open_engine));
     let engine = engine.unwrap();
     let mut writing = Writing::new();
     writing.run(&engine, 20, &mut Random::new(500)).unwrap();

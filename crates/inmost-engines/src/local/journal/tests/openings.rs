@@ -73,7 +73,7 @@ fn a_commit_after_a_crash_between_mark_and_slot_is_found() {
         let engine = world.open().unwrap();
         world.faults.set(world.faults.operations() + operation, Fault::Stopped);
         Box::new(engine).close().unwrap_err();
-        let slot = world.disk.tamper(|bytes| layout::newest_slot(bytes).unwrap().unwrap().1);
+        let slot = world.disk.tamper(|bytes| layout::newest_slot(bytes, &Known).unwrap().1);
         (mark(&world) != before && slot.stored.epoch == 0).then_some(world)
     });
     let world = crashed.unwrap().duplicate();
@@ -259,8 +259,7 @@ fn a_short_lack_of_descriptors_does_not_end_the_journal() {
             _ => Ok(Box::new(storage.open_engine(1)?)),
         });
     let medium = Box::new(world.disk.clone());
-    let engine =
-        JournaledEngine::resume(medium, opener, Arc::clone(&world.ballast), SMALL).unwrap();
+    let engine = JournaledEngine::resume(medium, world.around(opener)).unwrap();
     engine.shared.reopen().unwrap();
     assert_eq!(openings.load(std::sync::atomic::Ordering::SeqCst), 5);
     let batch = small(&writing.acknowledged, b"later");

@@ -64,6 +64,35 @@ fn a_damaged_byte_is_refused_or_changes_nothing() {
     assert!(refused > 0 && rolled_back > 0 && harmless > 0, "{refused} {rolled_back} {harmless}");
 }
 
+/// Anybody can compute the checksum of a slot, so a right one with a wrong MAC is no torn write.
+#[test]
+fn a_slot_that_was_forged_is_refused_even_beside_a_sound_one() {
+    let (world, _) = written(30);
+    for at in [0, layout::BLOCK] {
+        let forge = |change: &dyn Fn(&mut [u8])| {
+            let world = world.duplicate();
+            world.disk.tamper(|bytes| {
+                change(bytes);
+                let slot = &mut bytes[at..][..layout::BLOCK];
+                let checksum = crc32fast::hash(&slot[..layout::BLOCK - 4]).to_le_bytes();
+                slot[layout::BLOCK - 4..].copy_from_slice(&checksum);
+            });
+            refusal(&world)
+        };
+        // Epoch, number, frontier, proof, revision, MAC.
+        for field in [32, 40, 56, 64, 88, 96, 127] {
+            assert_eq!(forge(&|bytes| bytes[at + field] ^= 1), FORGED, "{at}, {field}");
+        }
+        let moved = forge(&|bytes| {
+            let other = bytes[layout::BLOCK - at..][..layout::BLOCK].to_vec();
+            bytes[at..][..layout::BLOCK].copy_from_slice(&other);
+        });
+        assert_eq!(moved, FORGED, "the other slot at {at}");
+    }
+}
+
+const FORGED: &str = "a slot of the journal was written without the keys of the store";
+
 #[test]
 fn each_slot_alone_is_enough() {
     for commits in [3, 12, 25, 30, 37] {
@@ -102,7 +131,8 @@ fn journal_and_engine_of_different_days_are_refused() {
     assert_eq!(refusal(&old_engine), replay::OLDER_ENGINE);
     let other = World::new();
     let faults = Faults::new();
-    let blank = medium::blank(JournalId([8; 16]), SMALL.half_blocks, layout::Position::default());
+    let stored = layout::Position::default();
+    let blank = medium::blank(JournalId([8; 16]), SMALL.half_blocks, stored, &Known);
     drop(other.create().unwrap());
     let foreign = World { disk: Disk::new(blank, &faults), faults, ..other };
     assert_eq!(refusal(&foreign), "the engine's records belong to another journal");

@@ -1,5 +1,7 @@
 //! `inmost backup`
 
+mod check;
+mod chosen;
 mod list;
 mod restore;
 
@@ -10,6 +12,7 @@ use clap::Subcommand;
 use inmost::{BackupOptions, BackupReport, StoreError};
 use serde::Serialize;
 
+use self::check::Check;
 use self::list::List;
 use self::restore::Restore;
 use crate::args::StoreArgs;
@@ -24,7 +27,7 @@ use crate::times::parse_length;
 use crate::{json_line, streams};
 use inmost_console::Wiped;
 
-/// Make a backup of a store, list backups, or restore one
+/// Make a backup of a store; list, check or restore backups
 ///
 /// DEST is a folder of backups, made if it is missing. Each backup is a whole state of the store, encrypted, and opens with
 /// the passphrase that the store has now. Backups share what did not change, so another one into the same folder takes about as
@@ -48,7 +51,7 @@ pub(crate) struct Backup {
     #[command(flatten)]
     store: StoreArgs,
 
-    /// Folder of the backups; a folder named list or restore is ./list or ./restore
+    /// Folder of the backups; one named list, check or restore is ./list, ./check, ./restore
     #[arg(value_name = "DEST", required = true)]
     to: Option<PathBuf>,
 
@@ -72,6 +75,7 @@ pub(crate) struct Backup {
 #[derive(Subcommand)]
 enum Action {
     List(List),
+    Check(Check),
     Restore(Restore),
 }
 
@@ -89,6 +93,7 @@ impl Backup {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         match (&self.action, &self.to) {
             (Some(Action::List(list)), _) => list.run(),
+            (Some(Action::Check(check)), _) => check.run(),
             (Some(Action::Restore(restore)), _) => restore.run(),
             (None, Some(to)) => self.make(to),
             (None, None) => Ok(()),

@@ -108,7 +108,7 @@ fn problem_lines(report: &CheckReport) -> String {
     lines + &display::unlisted(report.unlisted)
 }
 
-fn as_text(report: &CheckReport, is_refused: bool) -> String {
+pub(super) fn as_text(report: &CheckReport, is_refused: bool) -> String {
     let problems = problem_lines(report);
     let (records, files) = (report.records, display::count(report.files, "file", "files"));
     let records = display::count(records, "record", "records");
@@ -144,7 +144,7 @@ struct Object<'a> {
     unlisted: u64,
 }
 
-fn as_json(report: &CheckReport, not_opened: Option<&str>) -> Result<String, Failure> {
+pub(super) fn as_json(report: &CheckReport, not_opened: Option<&str>) -> Result<String, Failure> {
     let object = Object {
         clean: report.problems.is_empty() && not_opened.is_none(),
         not_opened,

@@ -75,6 +75,14 @@ fn backups_in_one_folder_are_listed_and_restored() {
     restore(&["copies", "new"], PASSPHRASE).expect_failure(1, "There is a store at new");
     let old = restore(&["copies", "old", "--number", "1", "--json"], PASSPHRASE).expect(0).out;
     assert_eq!(old, "{\"backup\":1,\"store\":\"old\",\"files\":2,\"bytes\":7}\n");
+    let check =
+        |code| place.run(["backup", "check", "copies", "--number", "1"], "").expect(code).out;
+    assert!(check(0).contains("2 files, 7B of text.\nNo problems found"));
+    let records = place.beside("copies/records-0000000000000001");
+    let mut bytes = fs::read(&records).unwrap();
+    bytes.fill(0);
+    fs::write(&records, bytes).unwrap();
+    check(12);
     place.put_back("old");
     assert_eq!(place.cat("/memories/a"), "kept");
     place.run(["check"], "").expect(0);

@@ -5,13 +5,11 @@ use std::path::PathBuf;
 use inmost::StoreError;
 use serde::Serialize;
 
-use super::list::open;
-use crate::credential::CredentialArgs;
+use super::chosen::Chosen;
 use crate::display;
 use crate::exit::{Exit, Failure};
 use crate::json_line;
 use crate::output::print;
-use crate::passphrase::{Asking, By, Input};
 use crate::progress::Progress;
 use crate::store::{naming, place};
 use inmost_console::Wiped;
@@ -28,23 +26,11 @@ use inmost_console::Wiped;
 )]
 pub(super) struct Restore {
     #[command(flatten)]
-    credential: CredentialArgs,
-
-    /// Unlock with the recovery key of the store instead of the passphrase
-    #[arg(long, conflicts_with = "keyfile")]
-    recovery: bool,
-
-    /// The backup to restore, as `inmost backup list` numbers them [default: the newest]
-    #[arg(long, value_name = "N")]
-    number: Option<u64>,
+    chosen: Chosen,
 
     /// Print one JSON object: backup, store, files, bytes
     #[arg(long)]
     json: bool,
-
-    /// Folder of the backups
-    #[arg(value_name = "DEST")]
-    from: PathBuf,
 
     /// Folder of the new store; it must not exist
     #[arg(value_name = "STORE")]
@@ -63,28 +49,18 @@ impl Restore {
     pub(super) fn run(&self) -> Result<(), Failure> {
         place::check_vacant(&self.to)?;
         place::check_parent(&self.to)?;
-        let backups = open(&self.from)?;
-        let newest = backups.list().last().map(|info| info.number).unwrap_or_default();
-        let number = self.number.unwrap_or(newest);
-        if backups.list().iter().all(|info| info.number != number) {
-            return Err(Failure::new(
-                Exit::NotAStore,
-                format!("There is no backup {number} in {}.", self.from.display()),
-                "List them with `inmost backup list`.",
-            ));
-        }
-        let by = By::recovery(self.recovery);
-        let secret = self.credential.of_store(&self.from, Asking::first(Input::Free), by)?;
+        let (backups, number, secret) = self.chosen.open()?;
+        let from = &self.chosen.from;
         let mut progress = Progress::new("records written");
         let mut update = |records| progress.update(records);
         let restored = backups.restore(number, &self.to, secret.credential(), &mut update);
         let copy = restored.map_err(|error| match error {
             StoreError::Tampered { .. } | StoreError::HeaderDamaged => Failure::new(
                 Exit::Damaged,
-                format!("Backup {number} in {} is damaged: {error}", self.from.display()),
+                format!("Backup {number} in {} is damaged: {error}", from.display()),
                 "Restore another one with --number; the next `inmost backup` writes what is damaged again.",
             ),
-            StoreError::WrongPassphrase | StoreError::WrongKey(_) => naming::at(&self.from, error),
+            StoreError::WrongPassphrase | StoreError::WrongKey(_) => naming::at(from, error),
             error => naming::creating(&self.to, error),
         })?;
         let store = self.to.display().to_string();

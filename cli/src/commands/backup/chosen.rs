@@ -1,0 +1,49 @@
+//! The backup that a command reads, and the credential that opens it.
+
+use std::path::PathBuf;
+
+use inmost::Backups;
+use inmost_keyd::Secret;
+
+use super::list::open;
+use crate::credential::CredentialArgs;
+use crate::exit::{Exit, Failure};
+use crate::passphrase::{Asking, By, Input};
+
+/// Selects a backup.
+#[derive(clap::Args)]
+pub(super) struct Chosen {
+    #[command(flatten)]
+    credential: CredentialArgs,
+
+    /// Unlock with the recovery key of the store instead of the passphrase
+    #[arg(long, conflicts_with = "keyfile")]
+    recovery: bool,
+
+    /// The backup, as `inmost backup list` numbers them [default: the newest]
+    #[arg(long, value_name = "N")]
+    number: Option<u64>,
+
+    /// Folder of the backups
+    #[arg(value_name = "DEST")]
+    pub(super) from: PathBuf,
+}
+
+impl Chosen {
+    /// The backups, the number of the one that is meant, and what opens it.
+    pub(super) fn open(&self) -> Result<(Backups, u64, Secret), Failure> {
+        let backups = open(&self.from)?;
+        let newest = backups.list().last().map(|info| info.number).unwrap_or_default();
+        let number = self.number.unwrap_or(newest);
+        if backups.list().iter().all(|info| info.number != number) {
+            return Err(Failure::new(
+                Exit::NotAStore,
+                format!("There is no backup {number} in {}.", self.from.display()),
+                "List them with `inmost backup list`.",
+            ));
+        }
+        let by = By::recovery(self.recovery);
+        let secret = self.credential.of_store(&self.from, Asking::first(Input::Free), by)?;
+        Ok((backups, number, secret))
+    }
+}

@@ -139,6 +139,7 @@ pub(super) fn set_entry(
     info.version = txn.number()?;
     info.number = before.as_ref().map_or(info.version, |(_, before)| before.number);
     folder::put(txn, path, resolved, object, What::File(info))?;
+    txn.note_change(info.number)?;
     if txn.keeps_versions()? {
         txn.record(Change {
             operation,

@@ -239,6 +239,7 @@ fn run<T>(
         }
         txn.put(RecordId::file(id, info.head), head.clone().into());
         folder::put(txn, path, &plan.resolved, (id, Tag::default()), What::File(info))?;
+        txn.note_change(info.number)?;
         if keeps {
             txn.record(Change {
                 operation: Operation::Modified,

@@ -51,6 +51,14 @@ impl Txn<'_> {
         self.record_readings(files, PLACES_OF_CALL)
     }
 
+    /// Counts a change of a file as a reading if the clock is behind: the time of the change would let the file expire early.
+    pub(crate) fn note_change(&self, file: u64) -> Result<(), RecordError> {
+        if now() < self.root()?.last_used {
+            self.open().note_reading(file);
+        }
+        Ok(())
+    }
+
     fn record_readings(&mut self, files: &[u64], most: usize) -> Result<usize, RecordError> {
         let root = self.root()?;
         if root.reads_since == 0 || files.is_empty() {

@@ -1,11 +1,11 @@
 //! Tests of expiry: which files expire, and that nothing else is a reading.
 
-use super::model::{dump, of_days, set_day};
+use super::model::{dump, of_days, parse, set_day};
 use super::versions::{MONTH, log};
 use crate::session::ledger::DAY;
 use crate::session::tests::store::TestStore;
 use crate::session::{ExpirySettings, HistorySettings, Session, time_of};
-use crate::vfs::{ExpiryHindrance, ExpiryReport, NewFile, VersionChannel, VersionKind};
+use crate::vfs::{ExpiryHindrance, ExpiryReport, NewFile, VersionChannel, VersionKind, edit};
 
 pub(super) fn recording(settings: ExpirySettings) -> (TestStore, Session) {
     set_day(0);
@@ -218,6 +218,35 @@ fn no_jump_of_the_clock_makes_files_expire() {
     // The clock goes as it should: now both were unused for long.
     set_day(131);
     assert_eq!(names(&expire(&session, 90, false)), ["a", "b"]);
+}
+
+/// Each story: the day that the clock shows in a session on day 100, which changes two files.
+#[test]
+fn a_clock_that_is_behind_for_one_session_makes_no_file_expire_early() {
+    for (name, shown) in [
+        ("the clock is right", 100),
+        ("behind by a day", 99),
+        ("behind by 20 days", 80),
+        ("behind by 29 days", 71),
+        ("behind by 40 days", 60),
+    ] {
+        let (store, session) = recording(ExpirySettings::record());
+        write(&session, "edited");
+        pass(&session, 10, 100);
+        drop(session);
+        set_day(shown);
+        let session = store.unlock().unwrap();
+        write(&session, "new");
+        let path = parse("/memories/edited");
+        edit::insert(&session, &path, 0, "more\n").unwrap();
+        drop(session);
+        set_day(101);
+        let session = store.unlock().unwrap();
+        pass(&session, 101, 144);
+        assert!(names(&expire(&session, 45, true)).is_empty(), "{name}");
+        pass(&session, 145, 148);
+        assert_eq!(names(&expire(&session, 45, true)), ["edited", "new"], "{name}");
+    }
 }
 
 #[test]

@@ -24,7 +24,7 @@ excluded=(
 )
 
 packages=("$@")
-[ $# -gt 0 ] || packages=(inmost-storage inmost-format inmost-engines inmost-sled inmost-redb inmost-engine-tests inmost inmost-screen inmost-keyd inmost-console inmost-cli)
+[ $# -gt 0 ] || packages=(inmost-storage inmost-format inmost-engines inmost-sled inmost-redb inmost-engine-tests inmost inmost-screen inmost-search inmost-keyd inmost-console inmost-cli)
 features=redb
 skips=()
 for test in ${excluded[@]+"${excluded[@]}"}; do

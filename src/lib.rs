@@ -134,8 +134,9 @@ pub use printable::{is_unprintable, printable};
 pub use vfs::{
     EntryKind, ExpiredFile, ExpiryHindrance, ExpiryReport, ExpiryStatus, FileError, FileText,
     FileVersion, FolderEntry, HistoryStatus, LineRange, Metadata, NewFile, Page, PageCursor,
-    Precondition, SearchMatch, SearchQuery, UndoStep, VersionChannel, VersionInfo, VersionKind,
-    VersionPage, VersionQuery, VersionText, WalkEntry, WriteOutcome, human_size,
+    Precondition, RankQuery, Ranked, RankedFile, SearchMatch, SearchQuery, UndoStep,
+    VersionChannel, VersionInfo, VersionKind, VersionPage, VersionQuery, VersionText, WalkEntry,
+    WriteOutcome, human_size,
 };
 
 /// Runs the examples of the README and of the page on the library as tests.

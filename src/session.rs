@@ -22,8 +22,8 @@ mod vault;
 pub use anchor::file_anchor::FileAnchor;
 pub(crate) use anchor::freshness;
 pub use anchor::{AnchorStatus, FreshnessAnchor, FreshnessMark};
+pub(crate) use cache::notes::{SearchNotes, Trigrams};
 pub use cache::set_shared_cache_bytes;
-pub(crate) use cache::signatures::{Signatures, Trigrams};
 #[cfg(any(test, feature = "internals"))]
 pub(crate) use clock::freeze_clock;
 #[cfg(test)]

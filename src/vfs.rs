@@ -21,6 +21,7 @@ mod new_text;
 mod page;
 pub(crate) mod path;
 pub(crate) mod precondition;
+pub(crate) mod rank;
 #[cfg(test)]
 mod samples;
 pub(crate) mod search;
@@ -41,6 +42,7 @@ pub use listing::human_size;
 pub use new_file::{NewFile, WriteOutcome};
 pub use page::{Page, PageCursor};
 pub use precondition::{FileVersion, Precondition};
+pub use rank::{RankQuery, Ranked, RankedFile};
 pub use versions::{
     HistoryStatus, UndoStep, VersionChannel, VersionInfo, VersionKind, VersionPage, VersionQuery,
     VersionText,

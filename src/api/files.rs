@@ -6,7 +6,7 @@ use super::store::UnlockedStore;
 use crate::session::StoreError;
 use crate::vfs::{
     FileError, FileText, FileVersion, FolderEntry, LineRange, Metadata, NewFile, Page, PageCursor,
-    Precondition, SearchMatch, SearchQuery, WalkEntry, WriteOutcome,
+    Precondition, RankQuery, Ranked, SearchMatch, SearchQuery, WalkEntry, WriteOutcome,
 };
 
 /// The files of an unlocked store. Paths are those of the tool: `/memories` or a path below it. A path has at most 20 names and
@@ -256,6 +256,21 @@ impl<'s> Files<'s> {
     pub fn search(&self, path: &'s str, query: SearchQuery) -> Pages<'s, SearchMatch> {
         let store = self.store;
         Pages::new(move |after| store.search(path, &query, after, PAGE))
+    }
+
+    /// Returns the files below a folder that say most about some words, by [BM25](https://en.wikipedia.org/wiki/Okapi_BM25). Words
+    /// are found in other forms of the same stem, in any case, with or without accents; those of a path count too. For a file,
+    /// it returns that file if it has any of the words.
+    ///
+    /// The first search reads every file below the folder, later ones only what has changed: it keeps a hash of each word, in
+    /// memory only, within the bound of what searches may note
+    /// ([`SessionOptions::max_cache_bytes`](crate::SessionOptions::max_cache_bytes)), and wipes it at the lock.
+    ///
+    /// # Errors
+    /// As [`metadata`](Files::metadata); [`FileError::EmptySearch`] if the query has no word. A damaged file is no error: it is
+    /// named in the result.
+    pub fn rank(&self, path: &str, query: &RankQuery) -> Result<Ranked, FileError> {
+        self.store.rank(path, query)
     }
 
     /// Deletes a file, or a folder with everything below it. The change is durable when this returns.

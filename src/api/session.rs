@@ -8,8 +8,9 @@ use crate::tool::{self, ToolCommand, ToolOptions, ToolResult};
 use crate::vfs::path::MemoryPath;
 use crate::vfs::{
     FileError, FileText, FileVersion, FolderEntry, HistoryStatus, LineRange, Metadata, NewFile,
-    Page, PageCursor, Precondition, SearchMatch, SearchQuery, UndoStep, VersionPage, VersionQuery,
-    WalkEntry, WriteOutcome, arrange, edit, file, grep, list, many, precondition, versions, walk,
+    Page, PageCursor, Precondition, RankQuery, Ranked, SearchMatch, SearchQuery, UndoStep,
+    VersionPage, VersionQuery, WalkEntry, WriteOutcome, arrange, edit, file, grep, list, many,
+    precondition, rank, versions, walk,
 };
 
 use inmost_format::record::history::Channel;
@@ -202,6 +203,10 @@ impl UnlockedStore for Session {
     ) -> Result<Page<SearchMatch>, FileError> {
         let path = MemoryPath::parse(path)?;
         Session::read(self, |open| grep::search(open, &path, query, after, most.max(1)))
+    }
+
+    fn rank(&self, path: &str, query: &RankQuery) -> Result<Ranked, FileError> {
+        rank::rank(self, &MemoryPath::parse(path)?, query)
     }
 
     fn remove(&self, path: &str) -> Result<(), FileError> {

@@ -4,7 +4,7 @@ use crate::session::StoreError;
 use crate::tool::{ToolCommand, ToolOptions, ToolResult};
 use crate::vfs::{
     FileError, FileText, FileVersion, FolderEntry, LineRange, Metadata, NewFile, Page, PageCursor,
-    Precondition, SearchMatch, SearchQuery, WalkEntry, WriteOutcome,
+    Precondition, RankQuery, Ranked, SearchMatch, SearchQuery, WalkEntry, WriteOutcome,
 };
 
 /// An unlocked store: a [`Session`](crate::Session) of this process, or a connection to a key daemon.
@@ -138,6 +138,13 @@ pub trait UnlockedStore: Send + Sync {
         after: Option<&PageCursor>,
         most: usize,
     ) -> Result<Page<SearchMatch>, FileError>;
+
+    /// Returns the files below a folder that say most about the words of the query, the best first; for a file, that file if it
+    /// has any of them.
+    ///
+    /// # Errors
+    /// As [`metadata`](UnlockedStore::metadata); [`FileError::EmptySearch`] if the query has no word.
+    fn rank(&self, path: &str, query: &RankQuery) -> Result<Ranked, FileError>;
 
     /// Deletes a file, or a folder with everything below it.
     ///

@@ -8,7 +8,7 @@
 //! is dropped, even while another session evicts them.
 
 mod node_cache;
-pub(crate) mod signatures;
+pub(crate) mod notes;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

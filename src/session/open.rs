@@ -12,7 +12,7 @@ use self::generation::{NextGeneration, NextKeys};
 use self::pulled::Pulled;
 use crate::session::anchor::{Anchor, AnchorStatus, Mark};
 use crate::session::cache::SessionCache;
-use crate::session::cache::signatures::Signatures;
+use crate::session::cache::notes::SearchNotes;
 use crate::session::error::StoreError;
 use crate::session::options::{Quotas, SessionOptions};
 use crate::session::sync::lock;
@@ -37,7 +37,7 @@ pub(crate) struct Open {
     keys: Option<Unlocked>,
     anchor: Option<Anchor>,
     pub(super) cache: SessionCache,
-    pub(super) signatures: Signatures,
+    pub(super) notes: SearchNotes,
     pub(super) engine: Box<dyn Engine>,
     pub(super) storage: Arc<dyn Storage>,
     quotas: Quotas,
@@ -79,7 +79,7 @@ impl Open {
     ) -> Result<Self, StoreError> {
         let cache = SessionCache::new(options.cache_bytes);
         cache.note_files(root.files);
-        let signatures = Signatures::new(options.cache_bytes);
+        let notes = SearchNotes::new(options.cache_bytes);
         let pulled = engine.shared().map(|_| Box::new(Pulled::new(options.outcome_timeout)));
         let anchor = None;
         Ok(Self {
@@ -89,7 +89,7 @@ impl Open {
             keys,
             anchor,
             cache,
-            signatures,
+            notes,
             quotas: options.quotas,
             root,
             root_value,
@@ -116,9 +116,9 @@ impl Open {
         self.cache.clear();
     }
 
-    /// The signatures of texts that were searched.
-    pub(crate) fn signatures(&self) -> &Signatures {
-        &self.signatures
+    /// What searches have noted of texts.
+    pub(crate) fn notes(&self) -> &SearchNotes {
+        &self.notes
     }
 
     pub(super) fn quotas(&self) -> &Quotas {
@@ -167,7 +167,7 @@ impl Open {
         self.set_root(root, root_value);
         // Every tag has changed, so no cached node can be used again.
         self.cache.clear();
-        self.signatures.clear();
+        self.notes.clear();
         std::mem::replace(&mut self.engine, engine)
     }
 
@@ -352,10 +352,10 @@ impl Open {
 
     /// Wipes keys and cache, closes the engine, then releases the store's lock.
     pub(super) fn close(self) -> Result<(), StoreError> {
-        let Self { engine, storage, sealer, keys, anchor, cache, signatures, pulled, .. } = self;
+        let Self { engine, storage, sealer, keys, anchor, cache, notes, pulled, .. } = self;
         // What is sealed in it needs no key to be written.
         let anchored = anchor.as_ref().and_then(Anchor::unsynced);
-        drop((sealer, keys, anchor, cache, signatures, pulled));
+        drop((sealer, keys, anchor, cache, notes, pulled));
         if let Some(block) = anchored
             && storage.check_files().is_ok()
         {

@@ -109,10 +109,10 @@ impl SessionOptions {
     }
 
     /// Sets the most bytes of decrypted nodes that this session caches, apart from all others, and the most bytes of
-    /// signatures of texts that were searched, which let later searches skip files. Both are wiped when it locks.
+    /// notes on texts that were searched, which let later searches skip files. Both are wiped when it locks.
     ///
     /// By default a session caches 16 MiB at most, less in a store of many files, and within the bound that the sessions of
-    /// a process share ([`set_shared_cache_bytes`](crate::set_shared_cache_bytes)). The signatures of all sessions of a process
+    /// a process share ([`set_shared_cache_bytes`](crate::set_shared_cache_bytes)). The notes of all sessions of a process
     /// take 40 MiB at most.
     pub fn max_cache_bytes(mut self, bytes: usize) -> Self {
         self.cache_bytes = Some(bytes);

@@ -57,6 +57,14 @@ pub enum ToolCommand {
         /// The destination. It must not exist yet.
         new_path: String,
     },
+    /// Ranks files by words, in a result for the model. It is none of the six commands and no call parses to it: a host that
+    /// offers search gives it a tool of its own, as `inmost mcp --search` does.
+    Search {
+        /// The path of the folder to search in.
+        path: String,
+        /// The words.
+        words: String,
+    },
 }
 
 impl ToolCommand {
@@ -67,7 +75,8 @@ impl ToolCommand {
             | Self::Create { path, .. }
             | Self::StrReplace { path, .. }
             | Self::Insert { path, .. }
-            | Self::Delete { path } => (path, path),
+            | Self::Delete { path }
+            | Self::Search { path, .. } => (path, path),
             Self::Rename { old_path, new_path } => (old_path, new_path),
         }
     }
@@ -88,6 +97,7 @@ impl ToolCommand {
             Self::Insert { .. } => "insert",
             Self::Delete { .. } => "delete",
             Self::Rename { .. } => "rename",
+            Self::Search { .. } => "search",
         }
     }
 }
@@ -112,6 +122,10 @@ impl Drop for ToolCommand {
             Self::Rename { old_path, new_path } => {
                 old_path.zeroize();
                 new_path.zeroize();
+            }
+            Self::Search { path, words } => {
+                path.zeroize();
+                words.zeroize();
             }
         }
     }
@@ -207,6 +221,13 @@ impl ToolCall {
     }
 }
 
+/// A call that was not parsed, without an id.
+impl From<ToolCommand> for ToolCall {
+    fn from(command: ToolCommand) -> Self {
+        Self { tool_use_id: None, command: Ok(command) }
+    }
+}
+
 impl fmt::Debug for ToolCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ToolCall").finish_non_exhaustive()
@@ -236,6 +257,7 @@ mod tests {
             ];
             C::Delete { .. } => [C::Delete { path: text() }, "delete { .. }"];
             C::Rename { .. } => [C::Rename { old_path: text(), new_path: text() }, "rename { .. }"];
+            C::Search { .. } => [C::Search { path: text(), words: text() }, "search { .. }"];
         });
         for (command, printed) in table {
             assert_eq!(format!("{command:?}"), printed);

@@ -21,6 +21,7 @@ use crate::vfs::file::FileView;
 use crate::vfs::guard::{Guard, Surroundings};
 use crate::vfs::list::{self, FolderOrFile, Listing};
 use crate::vfs::path::{MemoryPath, echo};
+use crate::vfs::rank::{self, RankQuery};
 use crate::vfs::text::{self, Cut, Shown, is_unclosed};
 use crate::vfs::{FileError, arrange, edit, listing, versions};
 
@@ -70,6 +71,7 @@ impl Context<'_> {
             }
             ToolCommand::Delete { path } => self.delete(path),
             ToolCommand::Rename { old_path, new_path } => self.rename(old_path, new_path),
+            ToolCommand::Search { path, words } => self.search(path, words),
         }
     }
 
@@ -154,6 +156,25 @@ impl Context<'_> {
         let (first, last) = lines.into_inner();
         let requested = view.lines(first, last, limit)?;
         Ok(numbered(&header, &requested, (first, last, total), limit))
+    }
+
+    fn search(&self, sent: &str, words: &str) -> Result<Wiped<String>, Failure> {
+        let path = self.parse(sent)?;
+        let ranked = match rank::rank(self.session, &path, &RankQuery::new(words)) {
+            Err(FileError::EmptySearch) => return Ok(wording::no_search_words()),
+            ranked => ranked?,
+        };
+        let mut content = wording::search_header(path.as_str(), ranked.files.len(), ranked.found);
+        for file in &ranked.files {
+            content.append(&wording::found_file(file.path.as_str(), &file.lines));
+            if content.chars().count() > self.options.view_characters {
+                break;
+            }
+        }
+        for path in &ranked.damaged {
+            content.append(&wording::damaged_file(path.as_str()));
+        }
+        Ok(content)
     }
 
     fn create(&self, sent: &str, text: &str) -> Result<Wiped<String>, Failure> {

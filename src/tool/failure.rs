@@ -41,9 +41,10 @@ impl Failure {
         Ok(match (error, command) {
             (FileError::Root, ToolCommand::Rename { .. }) => ToolError::RenameRoot,
             (FileError::Root, _) => ToolError::DeleteRoot,
-            (FileError::NotFound | FileError::IsAFolder(_), ToolCommand::View { path, .. }) => {
-                ToolError::NothingToView { path: quoted(path) }
-            }
+            (
+                FileError::NotFound | FileError::IsAFolder(_),
+                ToolCommand::View { path, .. } | ToolCommand::Search { path, .. },
+            ) => ToolError::NothingToView { path: quoted(path) },
             (
                 FileError::NotFound | FileError::IsAFolder(_),
                 ToolCommand::StrReplace { path, .. },

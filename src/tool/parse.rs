@@ -157,6 +157,7 @@ mod tests {
             ToolCommand::Rename { old_path, new_path } => {
                 format!("rename {old_path:?} {new_path:?}")
             }
+            ToolCommand::Search { .. } => panic!("no call parses to it"),
         }
     }
 

@@ -7,6 +7,7 @@
 
 use super::error::ExceededQuota;
 use super::error::ExpectedType;
+use crate::vfs::FileText;
 use crate::vfs::text::Shown;
 use inmost_format::secret;
 use inmost_format::secret::Wiped;
@@ -40,6 +41,37 @@ pub(super) fn more_entries(hidden: u64) -> Wiped<String> {
 
 pub(super) fn file_header(path: &str) -> Wiped<String> {
     sentence!("Here's the content of {path} with line numbers:")
+}
+
+/// The first line of a search. The format is this project's own: the contract has no search.
+pub(super) fn search_header(path: &str, shown: usize, found: usize) -> Wiped<String> {
+    match found {
+        0 => sentence!("No file below {path} has any of these words."),
+        _ if shown < found => {
+            sentence!(
+                "The best {shown} of {found} files below {path} that have any of these words:"
+            )
+        }
+        _ => sentence!("The files below {path} that have any of these words, the best first:"),
+    }
+}
+
+pub(super) fn no_search_words() -> Wiped<String> {
+    sentence!("There is no word to search for.")
+}
+
+/// A file that was found, and lines of it as a view shows them.
+pub(super) fn found_file(path: &str, lines: &[(u64, FileText)]) -> Wiped<String> {
+    let mut text = sentence!("\n{path}");
+    for (number, line) in lines {
+        text.append(&format!("\n{number:>6}\t"));
+        text.append(line.as_str());
+    }
+    text
+}
+
+pub(super) fn damaged_file(path: &str) -> Wiped<String> {
+    sentence!("\n[Not searched, because it is damaged: {path}]")
 }
 
 /// The notice after a view that shows only a part of the lines `first` to `last` of `total`.

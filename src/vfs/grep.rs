@@ -12,7 +12,7 @@ use super::file_text::FileText;
 use super::page::{Page, PageCursor};
 use super::path::MemoryPath;
 use super::walk;
-use crate::session::{Open, ReadAhead, Scope, Signatures, Trigrams};
+use crate::session::{Open, ReadAhead, Scope, SearchNotes, Trigrams};
 
 /// A search for matching lines.
 #[derive(Clone)]
@@ -146,7 +146,7 @@ pub(crate) fn search(
 ) -> Result<Page<SearchMatch>, FileError> {
     let pattern = query.compile()?;
     let mut page = Search {
-        signatures: open.signatures(),
+        notes: open.notes(),
         trigrams: query.trigrams(),
         pattern,
         most_in_file: query.max_matches_per_file,
@@ -183,7 +183,7 @@ pub(crate) fn search(
 }
 
 struct Search<'a> {
-    signatures: &'a Signatures,
+    notes: &'a SearchNotes,
     trigrams: Trigrams,
     pattern: Regex,
     most_in_file: u64,
@@ -196,7 +196,7 @@ struct Search<'a> {
 impl Search<'_> {
     /// Whether the text of a file is known to have no match, from a search before.
     fn is_excluded(&self, file: &Entry) -> bool {
-        self.signatures.exclude(file.id, &file.tag, &self.trigrams)
+        self.notes.exclude(file.id, &file.tag, &self.trigrams)
     }
 
     /// Searches a file after the line `passed`. Returns whether the page has room for more.
@@ -207,7 +207,7 @@ impl Search<'_> {
         passed: u64,
     ) -> Result<bool, FileError> {
         let text = file.read()?;
-        self.signatures.note(file.entry().id, file.entry().tag, &text);
+        self.notes.note(file.entry().id, file.entry().tag, &text);
         let mut matches = 0_u64;
         for (number, line) in (1..).zip(lines(&text)) {
             let ranges: Vec<Range<usize>> =
@@ -243,7 +243,7 @@ impl Search<'_> {
 }
 
 /// The lines of a text. A final line feed opens no line. Does no I/O.
-fn lines(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive('\n').map(|line| {
         let line = line.strip_suffix('\n').unwrap_or(line);
         line.strip_suffix('\r').unwrap_or(line)
@@ -251,7 +251,7 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Bytes of text that one page of a search reads, plus at most one file.
-const PAGE_TEXT_BYTES: usize = 4 << 20;
+pub(super) const PAGE_TEXT_BYTES: usize = 4 << 20;
 /// What a short file counts as: opening it takes about as long as searching so much text.
 const FILE_BYTES: usize = 4 << 10;
 /// What a file counts as whose signature excludes it.

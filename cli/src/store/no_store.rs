@@ -2,8 +2,8 @@
 
 use inmost::{
     FileError, FileText, FileVersion, FolderEntry, LineRange, Metadata, NewFile, Page, PageCursor,
-    Precondition, SearchMatch, SearchQuery, StoreError, ToolCommand, ToolOptions, ToolResult,
-    UnlockedStore, WalkEntry, WriteOutcome,
+    Precondition, RankQuery, Ranked, SearchMatch, SearchQuery, StoreError, ToolCommand,
+    ToolOptions, ToolResult, UnlockedStore, WalkEntry, WriteOutcome,
 };
 
 use crate::exit::{Exit, Failure};
@@ -104,6 +104,10 @@ impl UnlockedStore for NoStore {
         _: Option<&PageCursor>,
         _: usize,
     ) -> Result<Page<SearchMatch>, FileError> {
+        self.error()
+    }
+
+    fn rank(&self, _: &str, _: &RankQuery) -> Result<Ranked, FileError> {
         self.error()
     }
 

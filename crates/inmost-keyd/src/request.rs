@@ -140,6 +140,7 @@ heads!(
     inmost::Page<inmost::WalkEntry>,
     inmost::SessionStatus,
     inmost::VerifiedCopy,
+    inmost::Ranked,
     inmost::VersionPage,
 );
 

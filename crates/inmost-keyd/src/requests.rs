@@ -9,9 +9,9 @@ use std::time::Duration;
 use inmost::{
     BackupOptions, BackupReport, ExpiryReport, ExpirySettings, ExpiryStore, FileError, FileText,
     FileVersion, FolderEntry, HistorySettings, HistoryStore, LineRange, Page, PageCursor,
-    Precondition, SearchMatch, SearchQuery, SessionStatus, SetAside, SlotInfo, SlotKind,
-    StorageEngine, StoreError, ToolOptions, ToolResult, UndoStep, UnlockedStore, VerifiedCopy,
-    VersionPage, VersionQuery, WalkEntry, WriteOutcome,
+    Precondition, RankQuery, Ranked, SearchMatch, SearchQuery, SessionStatus, SetAside, SlotInfo,
+    SlotKind, StorageEngine, StoreError, ToolOptions, ToolResult, UndoStep, UnlockedStore,
+    VerifiedCopy, VersionPage, VersionQuery, WalkEntry, WriteOutcome,
 };
 use serde::{Deserialize, Serialize};
 
@@ -103,6 +103,7 @@ requests! {
         |at| at.session.walk(&path, max_depth, after.as_ref(), most.min(MAX_PAGE));
     Search { path: WipedPath, query: SearchQuery, after: Option<PageCursor>, most: usize } -> Page<SearchMatch>, Kind::Read,
         |at| at.session.search(&path, &query, after.as_ref(), most.min(MAX_PAGE));
+    Rank { path: WipedPath, query: RankQuery } -> Ranked, Kind::Read, |at| UnlockedStore::rank(at.session, &path, &query);
     Remove { path: WipedPath } -> (), Kind::Change, |at| at.session.remove(&path);
     Rename { old: WipedPath, new: WipedPath } -> (), Kind::Change, |at| at.session.rename(&old, &new);
     Version { path: WipedPath } -> Option<FileVersion>, Kind::Read, |at| at.session.version(&path);
@@ -119,7 +120,7 @@ requests! {
     // The memory tool.
     /// The body is the paths and texts of the command. The options are ignored if the connection has fixed its own.
     RunCommand { command: CommandHead, options: ToolOptions } -> ToolResult,
-        Kind::Tool { is_change: !matches!(command, CommandHead::View { .. }) },
+        Kind::Tool { is_change: !matches!(command, CommandHead::View { .. } | CommandHead::Search) },
         |at| Ok(at.session.run_command(&command.with_texts(at.body)?, &at.tool_options(options))?);
 
     // The history.

@@ -159,7 +159,7 @@ impl Open {
         self.sealer = sealer;
         self.engine = engine;
         self.cache.clear();
-        self.signatures.clear();
+        self.notes.clear();
         self.forget_sealed();
         self.keep_sealed(&delta.rows);
         self.adopt_root(root, value);

@@ -84,7 +84,7 @@ impl Open {
         for id in group.removed {
             self.cache.remove(id);
             if id.kind == Kind::File {
-                self.signatures.remove(id.object);
+                self.notes.remove(id.object);
             }
         }
         for Done { id, tag, node, bytes } in group.nodes {

@@ -9,8 +9,8 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use inmost::{
-    ExpirySettings, HistorySettings, MemoryTool, Passphrase, Session, SessionOptions, StoreError,
-    Vault, VaultOptions, VersionQuery,
+    ExpirySettings, HistorySettings, MemoryTool, Passphrase, RankQuery, Session, SessionOptions,
+    StoreError, Vault, VaultOptions, VersionQuery,
 };
 use inmost_testing::CHEAP;
 use zeroize::{Zeroize, Zeroizing};
@@ -169,7 +169,11 @@ impl Host<'_> {
                 }
             }
             order if order == Order::Read as u8 => {
-                send(session.files().read(text).unwrap().as_str());
+                let read = session.files().read(text).unwrap();
+                // The search keeps something of every text until the lock.
+                let ranked = session.files().rank("/memories", &RankQuery::new(read.as_str()));
+                assert_eq!(ranked.unwrap().files[0].path.as_str(), text);
+                send(read.as_str());
             }
             order if order == Order::List as u8 => {
                 let (folder, name) = text.rsplit_once('/').unwrap();

@@ -5,9 +5,9 @@ use std::time::Duration;
 use inmost::{
     Expiry, ExpiryReport, ExpirySettings, ExpiryStatus, ExpiryStore, FileError, FileText,
     FileVersion, FolderEntry, History, HistorySettings, HistoryStatus, HistoryStore, LineRange,
-    Metadata, NewFile, Page, PageCursor, Precondition, SearchMatch, SearchQuery, StoreError,
-    ToolCommand, ToolOptions, ToolResult, UndoStep, UnlockedStore, VersionPage, VersionQuery,
-    WalkEntry, WriteOutcome,
+    Metadata, NewFile, Page, PageCursor, Precondition, RankQuery, Ranked, SearchMatch, SearchQuery,
+    StoreError, ToolCommand, ToolOptions, ToolResult, UndoStep, UnlockedStore, VersionPage,
+    VersionQuery, WalkEntry, WriteOutcome,
 };
 
 use super::{Client, check_screen};
@@ -123,6 +123,10 @@ impl UnlockedStore for Client {
     ) -> Result<Page<SearchMatch>, FileError> {
         let (path, query, after) = (wiped(path), query.clone(), after.cloned());
         self.file(requests::Search { path, query, after, most }, "")
+    }
+
+    fn rank(&self, path: &str, query: &RankQuery) -> Result<Ranked, FileError> {
+        self.file(requests::Rank { path: wiped(path), query: query.clone() }, "")
     }
 
     fn remove(&self, path: &str) -> Result<(), FileError> {

@@ -15,6 +15,7 @@ pub(crate) enum CommandHead {
     Insert { insert_line: i64 },
     Delete,
     Rename,
+    Search,
 }
 
 impl RunCommand {
@@ -37,6 +38,7 @@ impl RunCommand {
             ToolCommand::Rename { old_path, new_path } => {
                 (CommandHead::Rename, vec![old_path, new_path])
             }
+            ToolCommand::Search { path, words } => (CommandHead::Search, vec![path, words]),
             _ => return None,
         };
         Some((Self { command: head, options: options.clone() }, join(&texts)?))
@@ -66,6 +68,7 @@ impl CommandHead {
             }
             CommandHead::Delete => ToolCommand::Delete { path },
             CommandHead::Rename => ToolCommand::Rename { old_path: path, new_path: next()? },
+            CommandHead::Search => ToolCommand::Search { path, words: next()? },
         };
         rest.is_empty().then_some(command)
     }
@@ -86,6 +89,7 @@ mod tests {
             ToolCommand::Insert { path: text(), insert_line: -7, insert_text: text() },
             ToolCommand::Delete { path: text() },
             ToolCommand::Rename { old_path: text(), new_path: text() },
+            ToolCommand::Search { path: text(), words: text() },
         ] {
             let new = || RunCommand::new(&command, &ToolOptions::new()).unwrap();
             let body = new().1;

@@ -1,104 +1,159 @@
-//! Signatures of texts, so that a search need not read every file again.
+//! What searches have noted of texts, so that they need not read every file again: signatures for patterns, and terms for words.
+//! Both are in memory only, bound to the tags of the files, and wiped with the keys.
 //!
 //! A signature is a Bloom filter over the trigrams of a text: the sequences of three characters in it, without case. It has
 //! one bit for each byte of the text, and each trigram sets one of them. A text that lacks a bit of what is searched for does
 //! not contain that. (Trigrams as an index: Cox, "Regular Expression Matching with a Trigram Index", 2012; the filter: Bloom,
 //! "Space/time trade-offs in hash coding with allowable errors", 1970.)
 //!
-//! A search makes the signature of each text that it reads. They are in memory only, bound to the tags of the files, and
-//! wiped with the keys.
-//!
-//! What they are for, measured by tests/browse/latency.py at 100,001 files: with them the first hit of a text that one file has
+//! A search makes the signature of each text that it reads. What they are for, measured by tests/browse/latency.py at 100,001 files: with them the first hit of a text that one file has
 //! comes after 119 ms in the browser and 77 ms through the key daemon; without them, while every text has to be read, after
 //! 4,882 ms and 4,745 ms. The goal is 300 ms. Of 10,000 files it is a tenth, which misses the goal too.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use inmost_format::record::{ObjectId, Tag};
 use inmost_format::secret::{PerProcess, Wiped};
+use inmost_search::{Terms, Words};
 
 use crate::limits::SIGNATURES_BYTES;
 
-/// The signatures of a session.
-pub(crate) struct Signatures {
-    files: Mutex<HashMap<ObjectId, Signature>>,
-    /// Bytes of these signatures, or of those of all sessions that share the bound.
-    bytes: Arc<AtomicUsize>,
-    bound: usize,
+/// What the searches of a session have noted.
+pub(crate) struct SearchNotes {
+    signatures: PerText<Signature>,
+    /// Terms with the hash of the path, whose words are among them: a file that was renamed keeps its tag.
+    terms: PerText<(u64, Arc<Terms>)>,
+    paths: RandomState,
+    words: OnceLock<Words>,
 }
 
-impl Signatures {
-    /// Signatures within the bound that the sessions of the process share, or within this one.
+impl SearchNotes {
+    /// Notes within the bound that the sessions of the process share, or within this one.
     pub(crate) fn new(own_bound: Option<usize>) -> Self {
         static SHARED: PerProcess<Arc<AtomicUsize>> = PerProcess::new();
         let (bytes, bound) = own_bound.map_or_else(
             || (Arc::clone(SHARED.get(|_| Arc::default())), SIGNATURES_BYTES),
             |bound| (Arc::default(), bound),
         );
-        Self { files: Mutex::default(), bytes, bound }
+        let signatures = PerText { files: Mutex::default(), bytes: Arc::clone(&bytes), bound };
+        let terms = PerText { files: Mutex::default(), bytes, bound };
+        Self { signatures, terms, paths: RandomState::new(), words: OnceLock::new() }
     }
 
     /// Whether the text of this file is known to lack one of the trigrams.
     pub(crate) fn exclude(&self, file: ObjectId, tag: &Tag, trigrams: &Trigrams) -> bool {
-        let files = self.files();
-        let signature = files.get(&file).filter(|signature| signature.tag == *tag);
-        signature.is_some_and(|signature| !signature.may_have(trigrams))
+        self.signatures.get(file, tag, |signature| !signature.may_have(trigrams)).unwrap_or(false)
     }
 
     /// Keeps the signature of a file that was read, unless the bound is reached.
     pub(crate) fn note(&self, file: ObjectId, tag: Tag, text: &str) {
-        if self.files().get(&file).is_some_and(|signature| signature.tag == tag) {
-            return;
+        if self.signatures.get(file, &tag, |_| ()).is_none() {
+            self.signatures.insert(file, tag, Signature::bytes_for(text), || Signature::new(text));
         }
+    }
+
+    /// Cuts texts into terms.
+    pub(crate) fn words(&self) -> &Words {
+        self.words.get_or_init(Words::new)
+    }
+
+    /// Returns the terms of a file, from an earlier search or of the text that is read now. They are kept unless the bound is
+    /// reached.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub(crate) fn terms<E>(
+        &self,
+        (file, tag): (ObjectId, Tag),
+        path: &str,
+        read: impl FnOnce() -> Result<Wiped<String>, E>,
+    ) -> Result<Arc<Terms>, E> {
+        let hash = self.paths.hash_one(path);
+        let known =
+            self.terms.get(file, &tag, |(of, terms)| (*of == hash).then(|| Arc::clone(terms)));
+        if let Some(terms) = known.flatten() {
+            return Ok(terms);
+        }
+        let terms = Arc::new(self.words().terms(path, &read()?));
+        let bytes = terms.size().saturating_add(OVERHEAD);
+        self.terms.insert(file, tag, bytes, || (hash, Arc::clone(&terms)));
+        Ok(terms)
+    }
+
+    /// Drops what is noted of a file that is removed.
+    pub(crate) fn remove(&self, file: ObjectId) {
+        self.signatures.remove(file);
+        self.terms.remove(file);
+    }
+
+    /// Drops everything.
+    pub(crate) fn clear(&self) {
+        self.signatures.clear();
+        self.terms.clear();
+    }
+}
+
+/// Something of the text of each file, with the tag of the file's head, and so of its text, and its size in bytes.
+struct PerText<V> {
+    files: Mutex<HashMap<ObjectId, (Tag, usize, V)>>,
+    /// Bytes of all that share the bound.
+    bytes: Arc<AtomicUsize>,
+    bound: usize,
+}
+
+impl<V> PerText<V> {
+    fn get<R>(&self, file: ObjectId, tag: &Tag, look: impl FnOnce(&V) -> R) -> Option<R> {
+        let files = self.files();
+        files.get(&file).filter(|(of, ..)| of == tag).map(|(.., value)| look(value))
+    }
+
+    fn insert(&self, file: ObjectId, tag: Tag, bytes: usize, make: impl FnOnce() -> V) {
         self.remove(file);
-        let added = Signature::bytes_for(text);
-        let add = |bytes: usize| bytes.checked_add(added).filter(|bytes| *bytes <= self.bound);
+        let add = |used: usize| used.checked_add(bytes).filter(|used| *used <= self.bound);
         if self.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_err() {
             return;
         }
-        let before = self.files().insert(file, Signature::new(tag, text));
+        let value = make();
+        let before = self.files().insert(file, (tag, bytes, value));
         // Another search may have been faster.
-        self.release(before.as_ref());
+        self.release(before);
     }
 
-    /// Drops the signature of a file that is removed.
-    pub(crate) fn remove(&self, file: ObjectId) {
+    fn remove(&self, file: ObjectId) {
         let removed = self.files().remove(&file);
-        self.release(removed.as_ref());
+        self.release(removed);
     }
 
-    /// Drops all signatures.
-    pub(crate) fn clear(&self) {
-        for signature in std::mem::take(&mut *self.files()).values() {
-            self.release(Some(signature));
+    fn clear(&self) {
+        let files = std::mem::take(&mut *self.files());
+        for file in files.into_values() {
+            self.release(Some(file));
         }
     }
 
-    fn release(&self, signature: Option<&Signature>) {
-        self.bytes.fetch_sub(signature.map_or(0, Signature::bytes), Ordering::Relaxed);
+    fn release(&self, file: Option<(Tag, usize, V)>) {
+        self.bytes.fetch_sub(file.map_or(0, |(_, bytes, _)| bytes), Ordering::Relaxed);
     }
 
-    fn files(&self) -> MutexGuard<'_, HashMap<ObjectId, Signature>> {
+    fn files(&self) -> MutexGuard<'_, HashMap<ObjectId, (Tag, usize, V)>> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Signatures {
+impl<V> Drop for PerText<V> {
     fn drop(&mut self) {
         self.clear();
     }
 }
 
-struct Signature {
-    /// The tag of the file's head, and so of its text.
-    tag: Tag,
-    words: Wiped<Vec<u64>>,
-}
+/// The bits of a Bloom filter.
+struct Signature(Wiped<Vec<u64>>);
 
 impl Signature {
-    fn new(tag: Tag, text: &str) -> Self {
+    fn new(text: &str) -> Self {
         let mut words = Wiped::new(vec![0; words_for(text)]);
         for trigram in trigrams(text) {
             let (word, bit) = place(trigram, words.len());
@@ -106,22 +161,17 @@ impl Signature {
                 *word |= bit;
             }
         }
-        Self { tag, words }
+        Self(words)
     }
 
     /// Whether the text may contain all of these.
     fn may_have(&self, trigrams: &Trigrams) -> bool {
         trigrams.0.iter().all(|trigram| {
-            let (word, bit) = place(*trigram, self.words.len());
-            self.words.get(word).is_none_or(|word| word & bit != 0)
+            let (word, bit) = place(*trigram, self.0.len());
+            self.0.get(word).is_none_or(|word| word & bit != 0)
         })
     }
 
-    fn bytes(&self) -> usize {
-        size_of_val(self.words.as_slice()).saturating_add(OVERHEAD)
-    }
-
-    /// What [`bytes`](Self::bytes) will be for this text.
     fn bytes_for(text: &str) -> usize {
         words_for(text).saturating_mul(size_of::<u64>()).saturating_add(OVERHEAD)
     }
@@ -188,7 +238,7 @@ fn words_for(text: &str) -> usize {
 
 /// 32 KiB: a longer text repeats its trigrams.
 const MOST_WORDS: usize = 4 << 10;
-/// Bytes that a signature takes besides its bits.
+/// Bytes that a note takes besides its content.
 const OVERHEAD: usize = 96;
 
 #[cfg(test)]
@@ -202,7 +252,7 @@ mod tests {
     const TAG: Tag = Tag([2; 16]);
 
     fn excludes(text: &str, wanted: &str) -> bool {
-        let signatures = Signatures::new(Some(1 << 20));
+        let signatures = SearchNotes::new(Some(1 << 20));
         signatures.note(FILE, TAG, text);
         signatures.exclude(FILE, &TAG, &Trigrams::of(wanted))
     }
@@ -263,7 +313,7 @@ mod tests {
 
     #[test]
     fn a_signature_is_of_one_text_of_one_file() {
-        let signatures = Signatures::new(Some(1 << 20));
+        let signatures = SearchNotes::new(Some(1 << 20));
         let wanted = Trigrams::of("zanzibar");
         signatures.note(FILE, TAG, "beans");
         assert!(signatures.exclude(FILE, &TAG, &wanted));
@@ -271,35 +321,62 @@ mod tests {
         assert!(!signatures.exclude(ObjectId([3; 16]), &TAG, &wanted), "of another file");
         signatures.note(FILE, Tag([3; 16]), "in zanzibar");
         assert!(!signatures.exclude(FILE, &Tag([3; 16]), &wanted));
-        assert_eq!(signatures.files().len(), 1);
+        assert_eq!(signatures.signatures.files().len(), 1);
         signatures.remove(FILE);
-        assert!(signatures.files().is_empty());
-        assert_eq!(signatures.bytes.load(Ordering::Relaxed), 0);
+        assert!(signatures.signatures.files().is_empty());
+        assert_eq!(signatures.signatures.bytes.load(Ordering::Relaxed), 0);
     }
 
     #[test]
     fn the_bound_holds_over_all_that_share_it() {
-        let (mut first, mut second) = (Signatures::new(Some(10_000)), Signatures::new(None));
-        second.bytes = Arc::clone(&first.bytes);
-        second.bound = first.bound;
-        let bytes = Arc::clone(&first.bytes);
+        let (mut first, mut second) = (SearchNotes::new(Some(10_000)), SearchNotes::new(None));
+        let bytes = Arc::clone(&first.terms.bytes);
+        second.signatures.bytes = Arc::clone(&bytes);
+        second.terms.bytes = Arc::clone(&bytes);
+        (second.signatures.bound, second.terms.bound) = (10_000, 10_000);
         let text = "beans ".repeat(60);
         for number in 0..100 {
-            let signatures = if number % 2 == 0 { &mut first } else { &mut second };
-            signatures.note(ObjectId([number; 16]), TAG, &text);
+            let notes = if number % 2 == 0 { &mut first } else { &mut second };
+            notes.note(ObjectId([number; 16]), TAG, &text);
+            let read = || Ok::<_, ()>(Wiped::new(text.clone()));
+            notes.terms((ObjectId([number; 16]), TAG), "/memories/a", read).unwrap();
             assert!(bytes.load(Ordering::Relaxed) <= 10_000);
         }
         assert!(bytes.load(Ordering::Relaxed) > 9_500);
-        let kept = |signatures: &Signatures| {
-            signatures.files().values().map(Signature::bytes).sum::<usize>()
+        let kept = |notes: &SearchNotes| {
+            let signatures: usize = notes.signatures.files().values().map(|file| file.1).sum();
+            let terms: usize = notes.terms.files().values().map(|file| file.1).sum();
+            assert!(signatures > 0 && terms > 0);
+            signatures + terms
         };
         assert_eq!(kept(&first) + kept(&second), bytes.load(Ordering::Relaxed));
         drop(first);
         assert_eq!(kept(&second), bytes.load(Ordering::Relaxed));
         drop(second);
         assert_eq!(bytes.load(Ordering::Relaxed), 0);
-        let none = Signatures::new(Some(0));
+        let none = SearchNotes::new(Some(0));
         none.note(FILE, TAG, "beans");
-        assert!(none.files().is_empty());
+        assert!(none.signatures.files().is_empty());
+    }
+
+    #[test]
+    fn terms_are_of_one_text_at_one_path() {
+        let notes = SearchNotes::new(Some(1 << 20));
+        let made = |tag: Tag, path: &str| {
+            let mut was_read = false;
+            let read = || {
+                was_read = true;
+                Ok::<_, ()>(Wiped::new("beans".to_owned()))
+            };
+            notes.terms((FILE, tag), path, read).unwrap();
+            was_read
+        };
+        assert!(made(TAG, "/memories/a"));
+        assert!(!made(TAG, "/memories/a"));
+        assert!(made(TAG, "/memories/b"), "renamed");
+        assert!(made(Tag([3; 16]), "/memories/b"), "edited");
+        notes.remove(FILE);
+        assert_eq!(notes.terms.bytes.load(Ordering::Relaxed), 0);
+        assert!(made(Tag([3; 16]), "/memories/b"), "removed");
     }
 }

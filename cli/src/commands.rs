@@ -39,6 +39,7 @@ mod rewrite;
 mod rm;
 mod rotate;
 mod salvage;
+mod search;
 mod show;
 mod slot;
 mod stats;
@@ -91,6 +92,7 @@ pub(crate) enum Command {
     Rm(rm::Rm),
     Mv(mv::Mv),
     Grep(grep::Grep),
+    Search(search::Search),
     Stats(stats::Stats),
     Log(log::Log),
     Diff(diff::Diff),
@@ -188,6 +190,7 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Rm(rm) => rm.run(),
         Command::Mv(mv) => mv.run(),
         Command::Grep(grep) => grep.run(),
+        Command::Search(search) => search.run(),
         Command::Stats(stats) => stats.run(),
         Command::Log(log) => log.run(),
         Command::Diff(diff) => diff.run(),

@@ -25,13 +25,14 @@ pub(crate) fn serve(
     store: &StoreArgs,
     actor: Option<&str>,
     tool: Option<&str>,
+    search: bool,
     restrictions: &Restrictions,
 ) -> Result<(), Failure> {
     let (calls, queue) = mpsc::channel();
     thread::scope(|scope| {
         let worker = scope.spawn(move || worker::run(store, actor, restrictions, &queue));
         // The server drops the sender when it ends. The worker then finishes its call and closes the store.
-        let served = server::run(server::Server::new(calls, tool, restrictions));
+        let served = server::run(server::Server::new(calls, tool, search, restrictions));
         worker.join().unwrap_or_else(|panic| panic::resume_unwind(panic));
         served
     })

@@ -44,6 +44,11 @@ pub(crate) struct Mcp {
     #[arg(long, value_name = "NAME", value_parser = parse_name)]
     tool_name: Option<String>,
 
+    /// Offer a second tool, `memory_search` (with --tool-name `NAME_search`), that finds files by words. It reads all texts at its
+    /// first call, and keeps hashes of their words in memory until the lock
+    #[arg(long)]
+    search: bool,
+
     /// With --install or --print-config: the name of the entry, so that a client can connect several stores
     #[arg(long, value_name = "NAME", default_value = "inmost", value_parser = parse_name)]
     name: String,
@@ -74,6 +79,7 @@ impl Mcp {
             Server::new(
                 &self.name,
                 self.tool_name.as_deref(),
+                self.search,
                 &self.store,
                 &self.actor,
                 &self.restrictions,
@@ -92,6 +98,7 @@ impl Mcp {
                 &self.store,
                 self.actor.actor(),
                 self.tool_name.as_deref(),
+                self.search,
                 &self.restrictions,
             );
         };

@@ -34,6 +34,7 @@ impl Server {
     pub(crate) fn new(
         name: &str,
         tool: Option<&str>,
+        search: bool,
         store: &StoreArgs,
         actor: &ActorArgs,
         restrictions: &Restrictions,
@@ -53,6 +54,9 @@ impl Server {
         args.extend(restriction_args(restrictions));
         if let Some(tool) = tool {
             args.extend(["--tool-name".to_owned(), tool.to_owned()]);
+        }
+        if search {
+            args.push("--search".to_owned());
         }
         Ok(Self {
             name: name.to_owned(),

@@ -1,8 +1,10 @@
 //! The memory tool as a model sees it: its schema, and instructions.
 
+use inmost::ToolCommand;
 use rmcp::model::{JsonObject, MetaObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
+use crate::memory_path::ROOT;
 use crate::store::restrictions::Restrictions;
 
 /// The name of the tool, unless another is chosen.
@@ -20,6 +22,38 @@ pub(super) fn definition(name: String, restrictions: &Restrictions) -> Tool {
     meta.insert(RESULT_LIMIT.to_owned(), RESULT_CHARACTERS.into());
     let tool = Tool::new(name, description, schema(restrictions));
     tool.with_annotations(annotations).with_meta(MetaObject(meta))
+}
+
+/// The definition of the search beside the tool of this name.
+pub(super) fn search_definition(tool: &str) -> Tool {
+    let annotations = ToolAnnotations::with_title("Memory search")
+        .read_only(true)
+        .destructive(false)
+        .idempotent(true)
+        .open_world(false);
+    let mut properties = JsonObject::new();
+    let (query, folder) = (string("query", QUERY), string("path", SEARCHED_FOLDER));
+    properties.extend([query, folder].map(|(name, field)| (name.to_owned(), field)));
+    let mut schema = JsonObject::new();
+    schema.insert("type".to_owned(), "object".into());
+    schema.insert("properties".to_owned(), properties.into());
+    schema.insert("required".to_owned(), json!(["query"]));
+    Tool::new(format!("{tool}_search"), SEARCH_DESCRIPTION, schema).with_annotations(annotations)
+}
+
+/// The command of a call of the search.
+///
+/// # Errors
+/// The result for the model.
+pub(super) fn search_command(arguments: &[u8]) -> Result<ToolCommand, &'static str> {
+    #[derive(serde::Deserialize)]
+    struct Sent {
+        query: String,
+        path: Option<String>,
+    }
+    let sent: Sent = serde_json::from_slice(arguments).map_err(|_| INVALID_SEARCH)?;
+    let path = sent.path.filter(|path| !path.is_empty()).unwrap_or_else(|| ROOT.to_owned());
+    Ok(ToolCommand::Search { path, words: sent.query })
 }
 
 /// Claude Code writes a longer result than its default into a file, where it would be readable.
@@ -128,6 +162,16 @@ Your memory: text files below /memories that stay between conversations, encrypt
 - delete: deletes a file, or a directory with all that is in it.
 - rename: moves a file or a directory.
 View a file before you edit it. A call that fails changes nothing and says why.";
+
+const SEARCH_DESCRIPTION: &str = "\
+Finds the files of your memory that say most about some words, the best first, with their best lines and the numbers of these. \
+Other forms of a word are found too. Continue with view of a path that it returns.";
+
+const QUERY: &str = "Required: words that the note would use, such as: flight Lisbon booking";
+
+const SEARCHED_FOLDER: &str = "The folder to search; /memories if absent.";
+
+const INVALID_SEARCH: &str = "Error: Invalid search: it needs query, a text.";
 
 const READ_ONLY: &str = "\
 Your memory: text files below /memories that were kept from earlier, encrypted on disk. You can read it and not change it.

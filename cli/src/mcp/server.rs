@@ -1,4 +1,4 @@
-//! The MCP server: one tool, resources and a prompt. What needs the store is sent to the worker.
+//! The MCP server: the tool, a search if it is wanted, resources and a prompt. What needs the store is sent to the worker.
 
 use std::io;
 use std::sync::mpsc::Sender;
@@ -31,6 +31,7 @@ use crate::store::restrictions::Restrictions;
 pub(super) struct Server {
     calls: Sender<Call>,
     tool: Tool,
+    search: Option<Tool>,
     instructions: &'static str,
     offers_resources: bool,
 }
@@ -69,13 +70,16 @@ impl Server {
     pub(super) fn new(
         calls: Sender<Call>,
         tool: Option<&str>,
+        search: bool,
         restrictions: &Restrictions,
     ) -> Self {
         let name = tool.unwrap_or(memory_tool::NAME).to_owned();
+        let search = search.then(|| memory_tool::search_definition(&name));
         let tool = memory_tool::definition(name, restrictions);
         Self {
             calls,
             tool,
+            search,
             instructions: memory_tool::instructions(restrictions),
             offers_resources: resources::are_offered(restrictions),
         }
@@ -181,7 +185,8 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(vec![self.tool.clone()]))
+        let tools = std::iter::once(&self.tool).chain(&self.search);
+        Ok(ListToolsResult::with_all_items(tools.cloned().collect()))
     }
 
     async fn call_tool(
@@ -189,11 +194,20 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        if request.name != self.tool.name {
-            return Err(ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None));
-        }
         let arguments = context.extensions.get::<Arguments>();
-        let parsed = ToolCall::parse(arguments.map_or(b"{}", Arguments::as_json));
+        let arguments = arguments.map_or(&b"{}"[..], Arguments::as_json);
+        let parsed = if request.name == self.tool.name {
+            ToolCall::parse(arguments)
+        } else if self.search.as_ref().is_some_and(|search| search.name == request.name) {
+            match memory_tool::search_command(arguments) {
+                Ok(command) => command.into(),
+                Err(error) => {
+                    return Ok(CallToolResult::error(vec![ContentBlock::text(error)]).into());
+                }
+            }
+        } else {
+            return Err(ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None));
+        };
         let reply = match self.run(&context, |result| Work::Tool(parsed, result)).await {
             Some(reply) => reply.unwrap_or_else(|WorkerEnded| unavailable()),
             None => return Err(cancelled()),

@@ -5,7 +5,7 @@ use std::fs;
 use crate::inmost::{CHEAP, PASSPHRASE, Place, assert_private, run};
 
 /// Every command that works on a store, except `slot`, which has subcommands.
-pub(crate) const COMMANDS: [&str; 35] = [
+pub(crate) const COMMANDS: [&str; 36] = [
     "init",
     "call",
     "ls",
@@ -16,6 +16,7 @@ pub(crate) const COMMANDS: [&str; 35] = [
     "rm",
     "mv",
     "grep",
+    "search",
     "stats",
     "log",
     "diff",

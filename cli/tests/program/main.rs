@@ -44,6 +44,7 @@ mod prompts;
 mod reading;
 mod readme;
 mod rewrite;
+mod search;
 #[cfg(unix)]
 mod streams;
 mod terminal;

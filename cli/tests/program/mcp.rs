@@ -308,6 +308,43 @@ fn a_server_ends_when_the_program_that_started_it_was_killed() {
 }
 
 #[test]
+fn a_model_finds_a_note_by_search_and_continues_by_view() {
+    let files = [
+        ("/memories/other", "flights to Lisbon\n"),
+        ("/memories/x/plan.md", "Paris\nflights to Lisbon are booked\n"),
+        ("/memories/x/note.md", "nothing\n"),
+    ];
+    let place = Place::with_files(&files);
+    let mut client = Client::with(&place, &["--search", "--subtree", "/memories/x", "--read-only"]);
+    let tools = client.ask("tools/list", &json!({}));
+    assert_eq!(tools["tools"].as_array().unwrap().len(), 2);
+    let tool = &tools["tools"][1];
+    assert_eq!(tool["name"], "memory_search");
+    assert_eq!(tool["annotations"]["readOnlyHint"], true);
+    let mut search = |arguments: Value| {
+        let call = json!({ "name": "memory_search", "arguments": arguments });
+        text_of(&client.ask("tools/call", &call))
+    };
+    assert_eq!(
+        search(json!({ "query": "booking a flight" })),
+        done(
+            "The files below /memories that have any of these words, the best first:\n\
+             /memories/plan.md\n     2\tflights to Lisbon are booked"
+        )
+    );
+    assert_eq!(
+        search(json!({ "query": "zebra", "path": "" })),
+        done("No file below /memories has any of these words.")
+    );
+    assert_eq!(search(json!({ "query": "?" })), done("There is no word to search for."));
+    assert_eq!(search(json!({})), refused("Error: Invalid search: it needs query, a text."));
+    assert!(search(json!({ "query": "a", "path": "/etc" })).1);
+    let next = json!({ "command": "view", "path": "/memories/plan.md", "view_range": [2, 2] });
+    assert!(client.call(&next).0.contains("2\tflights to Lisbon"));
+    client.end().expect(0);
+}
+
+#[test]
 fn a_tool_of_another_name_is_the_only_one() {
     let place = Place::with_store();
     let mut client = Client::of(&mut place.command(["mcp", "--tool-name", "work_memory"]));

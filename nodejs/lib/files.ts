@@ -6,6 +6,7 @@ import {
   FileVersion,
   FolderEntry,
   metadata,
+  Ranked,
   SearchMatch,
   WalkEntry,
   type Metadata,
@@ -19,6 +20,18 @@ export interface SearchOptions {
   path?: string | undefined;
   ignoreCase?: boolean | undefined;
   maxMatchesPerFile?: number | undefined;
+}
+
+/** Where to rank, and what to return. */
+export interface RankOptions {
+  /** The folder or file; `/memories` by default. */
+  path?: string | undefined;
+  /** So many files at most; 10 by default, at most 100. */
+  limit?: number | undefined;
+  /** Leaves out so many of the best files. */
+  skip?: number | undefined;
+  /** Only files whose text has changed since then. */
+  since?: Date | undefined;
 }
 
 /**
@@ -131,6 +144,22 @@ export class Files {
     // An invalid pattern is reported here, not in the loop.
     const pages = runNow(() => this.#store.search(path, search));
     return items(() => pages, (raw: native.SearchMatch) => new SearchMatch(raw));
+  }
+
+  /**
+   * The files that say most about some words, by BM25: in other forms of the same stem, in any case, with or without accents.
+   *
+   * A file need not have all of the words; those of its path count too. The first search reads every text, later ones only what
+   * has changed. Rejects with `EmptySearch` if there is no word.
+   */
+  async rank(words: string, options: RankOptions = {}): Promise<Ranked> {
+    const path = optional(text, options.path, 'path') ?? '/memories';
+    const rank = {
+      limit: optional(count, options.limit, 'limit'),
+      skip: optional(count, options.skip, 'skip'),
+      sinceMs: optional(time, options.since, 'since'),
+    };
+    return new Ranked(await run(() => this.#store.rank(path, text(words, 'words'), rank)));
   }
 
   /** Deletes a file, or a folder with everything below it. */

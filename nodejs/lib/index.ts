@@ -28,10 +28,10 @@ export { FileError, InmostError, StoreError } from './errors.js';
 export type { ErrorCode, FileErrorCode, StoreErrorCode } from './errors.js';
 export { Expiry } from './expiry.js';
 export { Files } from './files.js';
-export type { SearchOptions } from './files.js';
+export type { RankOptions, SearchOptions } from './files.js';
 export { History, UndoPlan } from './history.js';
 export type { VersionQuery } from './history.js';
-export { ExpiredFile, FileVersion, FolderEntry, SearchMatch, ToolResult, UndoStep, VersionInfo, WalkEntry } from './records.js';
+export { ExpiredFile, FileVersion, FolderEntry, Ranked, RankedFile, SearchMatch, ToolResult, UndoStep, VersionInfo, WalkEntry } from './records.js';
 export type {
   ExpiryHindrance,
   ExpiryReport,

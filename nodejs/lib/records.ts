@@ -122,6 +122,46 @@ export class SearchMatch extends Value {
   }
 }
 
+/** A file that holds words of a ranked search. */
+export class RankedFile extends Value {
+  static override readonly hidden = ['path', 'lines'];
+  readonly path: string;
+  /** The BM25 score, above 0. It compares files of one search only. */
+  readonly score: number;
+  /** The last change of the text. */
+  readonly modified: Date;
+  /** Up to three lines with the rarest words: the number from 1, and the first 400 characters. */
+  readonly lines: ReadonlyArray<{ readonly line: number; readonly text: string }>;
+
+  /** @internal */
+  constructor(file: native.RankedFile) {
+    super();
+    this.path = file.path;
+    this.score = file.score;
+    this.modified = new Date(file.modifiedMs);
+    this.lines = file.lines;
+  }
+}
+
+/** The result of `Files.rank`. */
+export class Ranked extends Value {
+  static override readonly hidden = ['damaged'];
+  /** The best first. */
+  readonly files: readonly RankedFile[];
+  /** All files that hold a word. */
+  readonly found: number;
+  /** The paths of files that were not searched, because they are damaged. */
+  readonly damaged: readonly string[];
+
+  /** @internal */
+  constructor(ranked: native.Ranked) {
+    super();
+    this.files = ranked.files.map((file) => new RankedFile(file));
+    this.found = ranked.found;
+    this.damaged = ranked.damaged;
+  }
+}
+
 /** A file for `Files.writeMany`. */
 export interface NewFile {
   path: string;

@@ -34,6 +34,8 @@ export declare class NativeStore {
   walk(path: string, maxDepth?: number | undefined | null): Pages
   /** The lines that contain a text, or match a regular expression. */
   search(path: string, search: Search): Pages
+  /** The files that say most about some words. */
+  rank(path: string, words: string, options: Rank): Promise<Ranked>
   /** Deletes a file, or a folder with everything below it. */
   remove(path: string): Promise<void>
   /** Moves a file, or a folder with everything below it. */
@@ -210,6 +212,34 @@ export interface Query {
   channel?: string
   sinceMs?: number
   untilMs?: number
+}
+
+/** A ranked search. */
+export interface Rank {
+  limit?: number
+  skip?: number
+  sinceMs?: number
+}
+
+/** The result of a ranked search. */
+export interface Ranked {
+  files: Array<RankedFile>
+  found: number
+  damaged: Array<string>
+}
+
+/** A file that holds words of a ranked search. */
+export interface RankedFile {
+  path: string
+  score: number
+  modifiedMs: number
+  lines: Array<RankedLine>
+}
+
+/** A line of it. */
+export interface RankedLine {
+  line: number
+  text: string
 }
 
 /** A search. */

@@ -3,7 +3,8 @@
 use std::mem;
 
 use inmost::{
-    FileError, FileText, LineRange, PageCursor, Precondition, SearchQuery, Wiped, WriteOutcome,
+    FileError, FileText, LineRange, PageCursor, Precondition, RankQuery, SearchQuery, Wiped,
+    WriteOutcome,
 };
 use napi::Env;
 use napi::bindgen_prelude::{Array, AsyncTask, JsValue, Unknown};
@@ -40,6 +41,14 @@ pub struct Search {
     pub is_regex: bool,
     pub ignore_case: bool,
     pub max_matches_per_file: Option<i64>,
+}
+
+/// A ranked search.
+#[napi(object, object_to_js = false)]
+pub struct Rank {
+    pub limit: Option<i64>,
+    pub skip: Option<i64>,
+    pub since_ms: Option<i64>,
 }
 
 #[napi]
@@ -136,6 +145,25 @@ impl NativeStore {
         Ok(Pages::new(&self.shared, move |store, after: Option<&PageCursor>| {
             let page = store.unlocked().search(&path, &query, after, PAGE)?;
             Ok((Rows::Matches(page.items), page.next))
+        }))
+    }
+
+    /// The files that say most about some words.
+    #[napi(ts_return_type = "Promise<Ranked>")]
+    pub fn rank(
+        &self,
+        env: Env,
+        path: String,
+        words: String,
+        options: Rank,
+    ) -> napi::Result<AsyncTask<Work<records::Ranked>>> {
+        let query = RankQuery::new(words).most(options.limit.map_or(10, size));
+        let query = query.skip(options.skip.map_or(0, size));
+        let since =
+            options.since_ms.map(time).transpose().map_err(|error| error.into_error(&env))?;
+        let query = since.into_iter().fold(query, RankQuery::since);
+        Ok(self.with(plain, move |store| {
+            Ok::<_, FileError>(records::ranked(&store.unlocked().rank(&path, &query)?))
         }))
     }
 

@@ -57,6 +57,33 @@ pub struct SearchMatch {
     pub ranges: Vec<Vec<i64>>,
 }
 
+/// A file that holds words of a ranked search.
+#[napi(object, object_from_js = false)]
+pub struct RankedFile {
+    #[napi(ts_type = "string")]
+    pub path: Text,
+    pub score: f64,
+    pub modified_ms: i64,
+    pub lines: Vec<RankedLine>,
+}
+
+/// A line of it.
+#[napi(object, object_from_js = false)]
+pub struct RankedLine {
+    pub line: i64,
+    #[napi(ts_type = "string")]
+    pub text: Text,
+}
+
+/// The result of a ranked search.
+#[napi(object, object_from_js = false)]
+pub struct Ranked {
+    pub files: Vec<RankedFile>,
+    pub found: i64,
+    #[napi(ts_type = "Array<string>")]
+    pub damaged: Vec<Text>,
+}
+
 /// One change.
 #[napi(object, object_from_js = false)]
 pub struct VersionInfo {
@@ -171,6 +198,25 @@ pub(crate) fn walk_entry(entry: &inmost::WalkEntry) -> WalkEntry {
         path: Text::of(entry.path.as_str()),
         depth: i64::try_from(entry.depth).unwrap_or(i64::MAX),
         metadata: metadata(&entry.metadata),
+    }
+}
+
+pub(crate) fn ranked(ranked: &inmost::Ranked) -> Ranked {
+    let files = ranked.files.iter().map(|file| {
+        let lines = file.lines.iter();
+        let lines = lines
+            .map(|(line, text)| RankedLine { line: number(*line), text: Text::of(text.as_str()) });
+        RankedFile {
+            path: Text::of(file.path.as_str()),
+            score: file.score,
+            modified_ms: milliseconds(file.modified),
+            lines: lines.collect(),
+        }
+    });
+    Ranked {
+        files: files.collect(),
+        found: i64::try_from(ranked.found).unwrap_or(i64::MAX),
+        damaged: ranked.damaged.iter().map(|path| Text::of(path.as_str())).collect(),
     }
 }
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
+import { inspect } from 'node:util';
 
 import { FileError } from 'inmost';
 
@@ -198,6 +199,23 @@ test('unused files expire', async (t) => {
   await assert.rejects(expiry.set({ record: false, atUnlockMs: day }), TypeError);
   await assert.rejects(expiry.set({}), TypeError);
   await assert.rejects(expiry.expire(-1), RangeError);
+});
+
+test('files are ranked by words', async (t) => {
+  const { files } = await memoryStore(t);
+  await files.write('/memories/plan.md', 'Paris\nflights to Lisbon are booked\n');
+  await files.write('/memories/other.md', 'a book, and much else that says nothing about it\n');
+  const ranked = await files.rank('booking a flight');
+  assert.deepEqual(ranked.files.map((file) => file.path), ['/memories/plan.md', '/memories/other.md']);
+  const [best, second] = ranked.files;
+  assert.deepEqual(best.lines, [{ line: 2, text: 'flights to Lisbon are booked' }]);
+  assert.ok(best.score > second.score && best.modified instanceof Date);
+  assert.equal(ranked.found, 2);
+  assert.ok(!inspect(ranked).includes('plan'));
+  assert.equal((await files.rank('booking a flight', { limit: 1, skip: 1 })).files[0].path, '/memories/other.md');
+  assert.deepEqual((await files.rank('booking', { since: new Date(Date.now() + 86_400_000) })).files, []);
+  await assert.rejects(files.rank('?!'), { code: 'EmptySearch' });
+  await assert.rejects(files.rank('x', { path: '/memories/none' }), { code: 'NotFound' });
 });
 
 test('nothing that was read before a lock is handed out after it', async (t) => {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use inmost::{
-    FileError, LineRange, NewFile, PageCursor, Precondition, SearchQuery, Wiped, WriteOutcome,
+    FileError, LineRange, NewFile, PageCursor, Precondition, RankQuery, SearchQuery, Wiped,
+    WriteOutcome,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -193,6 +194,23 @@ impl Files {
         let query =
             SearchQuery::regex(&*pattern).ignore_case(ignore_case).max_matches_per_file(most);
         self.matches(py, &path, query)
+    }
+
+    /// The files that say most about some words, the best first.
+    #[pyo3(signature = (words, path=Text::ROOT, *, limit=10, skip=0, since=None), text_signature = "($self, words, path=\"/memories\", *, limit=10, skip=0, since=None)")]
+    fn rank<'py>(
+        &self,
+        py: Python<'py>,
+        words: Text<'_>,
+        path: Text<'_>,
+        limit: usize,
+        skip: usize,
+        since: Option<SystemTime>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let query = RankQuery::new(&*words).most(limit).skip(skip);
+        let query = since.into_iter().fold(query, RankQuery::since);
+        let ranked = self.shared.with(py, |store| store.unlocked().rank(&path, &query))?;
+        records::ranked(py, &ranked)
     }
 
     /// Deletes a file, or a folder with everything below it.

@@ -2,8 +2,8 @@
 
 use inmost::{
     EntryKind, ExpiredFile, ExpiryHindrance, ExpiryReport, ExpiryStatus, FileText, FileVersion,
-    FolderEntry, HistoryStatus, Metadata, SearchMatch, SessionStatus, UndoStep, VersionInfo,
-    WalkEntry,
+    FolderEntry, HistoryStatus, Metadata, Ranked, RankedFile, SearchMatch, SessionStatus, UndoStep,
+    VersionInfo, WalkEntry,
 };
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
@@ -49,6 +49,18 @@ pub(crate) fn search_match<'py>(py: Python<'py>, found: &SearchMatch) -> Record<
         found.ranges.iter().map(|range| (position(range.start), position(range.end))).collect();
     let ranges = pyo3::types::PyTuple::new(py, ranges)?;
     record(py, "SearchMatch", (found.path.as_str(), found.line, text, ranges))
+}
+
+pub(crate) fn ranked<'py>(py: Python<'py>, ranked: &Ranked) -> Record<'py> {
+    let lines = |file: &RankedFile| -> Vec<(u64, String)> {
+        file.lines.iter().map(|(number, line)| (*number, line.as_str().to_owned())).collect()
+    };
+    let files = ranked.files.iter().map(|file| {
+        record(py, "RankedFile", (file.path.as_str(), file.score, file.modified, lines(file)))
+    });
+    let files = files.collect::<PyResult<Vec<_>>>()?;
+    let damaged: Vec<&str> = ranked.damaged.iter().map(FileText::as_str).collect();
+    record(py, "Ranked", (files, ranked.found, damaged))
 }
 
 pub(crate) fn version<'py>(py: Python<'py>, version: &VersionInfo) -> Record<'py> {

@@ -102,6 +102,26 @@ def test_walks_and_searches_are_iterators(store: inmost.Store) -> None:
     assert next(walk, None) is None
 
 
+def test_files_are_ranked_by_words(store: inmost.Store) -> None:
+    files = store.files
+    files.write("/memories/plan.md", "Paris\nflights to Lisbon are booked\n")
+    files.write("/memories/other.md", "a book, and much else that says nothing about it\n")
+    ranked = files.rank("booking a flight")
+    assert [file.path for file in ranked.files] == ["/memories/plan.md", "/memories/other.md"]
+    best = ranked.files[0]
+    assert best.lines == [(2, "flights to Lisbon are booked")]
+    assert best.score > ranked.files[1].score > 0 and best.modified.tzinfo is not None
+    assert (ranked.found, ranked.damaged) == (2, [])
+    assert "plan" not in repr(ranked)
+    [second] = files.rank("booking a flight", limit=1, skip=1).files
+    assert second.path == "/memories/other.md"
+    assert files.rank("booking", since=best.modified + timedelta(days=1)).files == []
+    with pytest.raises(errors.EmptySearch):
+        files.rank("?!")
+    with pytest.raises(errors.NotFound):
+        files.rank("x", "/memories/none")
+
+
 def test_the_places_of_many_matches_are_counted_once_and_in_characters(store: inmost.Store) -> None:
     count = 200_000
     store.files.write("/memories/a", "üb " * count)

@@ -16,6 +16,7 @@ from ._records import (
     Metadata,
     NewFile,
     Precondition,
+    Ranked,
     SearchMatch,
     StoreStatus,
     UndoStep,
@@ -341,6 +342,21 @@ class Files:
         max_matches_per_file: int | None = None,
     ) -> Iterator[SearchMatch]:
         """The lines that match a regular expression of Rust's crate `regex`, in time linear in the text."""
+
+    def rank(
+        self,
+        words: str,
+        path: str = "/memories",
+        *,
+        limit: int = 10,
+        skip: int = 0,
+        since: datetime | None = None,
+    ) -> Ranked:
+        """The files that say most about some words, by BM25: in other forms of the same stem, in any case, with or without accents.
+
+        A file need not have all of the words; those of its path count too. The first search reads every text, later ones only
+        what has changed. `limit` is at most 100. Raises `EmptySearch` if there is no word.
+        """
 
     def remove(self, path: str) -> None:
         """Deletes a file, or a folder with everything below it."""

@@ -111,6 +111,31 @@ class SearchMatch:
 
 
 @dataclass(frozen=True, slots=True)
+class RankedFile:
+    """A file that holds words of a ranked search."""
+
+    path: str = field(repr=False)
+    score: float
+    """The BM25 score, above 0. It compares files of one search only."""
+    modified: datetime
+    """The last change of the text."""
+    lines: list[tuple[int, str]] = field(repr=False)
+    """Up to three lines with the rarest words: the number from 1, and the first 400 characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The result of `Files.rank`."""
+
+    files: list[RankedFile]
+    """The best first."""
+    found: int
+    """All files that hold a word."""
+    damaged: list[str] = field(repr=False)
+    """The paths of files that were not searched, because they are damaged."""
+
+
+@dataclass(frozen=True, slots=True)
 class NewFile:
     """A file for `Files.write_many`."""
 

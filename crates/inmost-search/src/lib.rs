@@ -20,7 +20,7 @@
 //! ```
 //!
 //! # What is a word
-//! Words end where Unicode (UAX 29) says. Case, accents and widths are folded: `Straße` is `strasse`. Words of English, Spanish,
+//! Words end where Unicode (UAX 29) says. Case, accents and widths are folded: `Straße` is `strasse`. Words of English, German, Spanish,
 //! Portuguese, Italian, Indonesian and Russian are reduced to stems, so that `queries` finds `query`; the language of a text is
 //! guessed from its commonest words. Identifiers such as `read_file`, `HashMap`, `v1.2.3` and `python3` are found whole and by
 //! their parts. Numbers are words. Text that is written without spaces (Han, kana, Hangul, Thai, Lao, Burmese, Khmer) is found by

@@ -1,4 +1,4 @@
-//! Light stemmers of six languages, and the guess of the language of a text.
+//! Light stemmers of seven languages, and the guess of the language of a text.
 //!
 //! They strip inflections and the commonest derivations from *folded* words: `configuracao`, as people type it, has the stem of
 //! `configurações`. The Snowball stemmers need the accents, and would keep copies of words that nobody could wipe. A stem is not
@@ -10,6 +10,7 @@ use std::collections::HashMap;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Language {
     English,
+    German,
     Spanish,
     Portuguese,
     Italian,
@@ -18,8 +19,9 @@ pub(crate) enum Language {
 }
 
 /// The languages of the Latin alphabet, most likely first. Words of the Cyrillic alphabet are taken for Russian.
-pub(crate) const LATIN: [Language; 5] = [
+pub(crate) const LATIN: [Language; 6] = [
     Language::English,
+    Language::German,
     Language::Spanish,
     Language::Portuguese,
     Language::Italian,
@@ -28,7 +30,7 @@ pub(crate) const LATIN: [Language; 5] = [
 
 /// The tables of all stemmers, made once.
 pub(crate) struct Stemmers {
-    steps: [Vec<Step>; 6],
+    steps: [Vec<Step>; 7],
     common: HashMap<&'static str, [bool; LATIN.len()]>,
 }
 
@@ -61,6 +63,7 @@ impl Stemmers {
         }
         let languages = [
             Language::English,
+            Language::German,
             Language::Spanish,
             Language::Portuguese,
             Language::Italian,
@@ -97,15 +100,19 @@ impl Stemmers {
         let Some(language) = language_of(word, language) else {
             return;
         };
-        let [english, spanish, portuguese, italian, indonesian, russian] = &self.steps;
+        let [english, german, spanish, portuguese, italian, indonesian, russian] = &self.steps;
         let steps = match language {
             Language::English => english,
+            Language::German => german,
             Language::Spanish => spanish,
             Language::Portuguese => portuguese,
             Language::Italian => italian,
             Language::Indonesian => indonesian,
             Language::Russian => russian,
         };
+        if language == Language::German {
+            replace_digraphs(word);
+        }
         for step in steps {
             step.apply(word);
         }
@@ -178,6 +185,20 @@ fn undouble(word: &mut String) {
     }
 }
 
+/// `ae`, `oe` and `ue` are how people type umlauts without a German keyboard; folding leaves the bare vowel. `neue` and `quelle` have
+/// no umlaut. (The variant "German2" of the Snowball stemmer does this.)
+fn replace_digraphs(word: &mut String) {
+    let mut before = 0;
+    word.retain(|char| {
+        let byte = u8::try_from(char).unwrap_or(0);
+        let is_end = byte == b'e' && matches!(before & 0xff, 0x61 | 0x6f | 0x75);
+        let is_word = before & 0xff == 0x75 && matches!(before >> 8, 0x61 | 0x65 | 0x71);
+        before = before << 8 | u32::from(byte);
+        before &= 0xffff;
+        !is_end || is_word
+    });
+}
+
 /// A vowel of the Latin alphabet, or any byte of another letter.
 fn is_vowel(byte: u8) -> bool {
     matches!(byte, b'a' | b'e' | b'i' | b'o' | b'u' | b'y' | 128..)
@@ -188,6 +209,9 @@ fn common_words(language: Language) -> &'static str {
     match language {
         Language::English => {
             "the of and to is in that for with was this are it be on not from have you by or an as"
+        }
+        Language::German => {
+            "der die das und ist nicht ein eine mit fur auf den dem des zu von im sich auch wird bei aus nach am wie oder"
         }
         Language::Spanish => {
             "el los las del de la en que un una con para por es y se lo su al como pero esta este no"
@@ -219,6 +243,12 @@ fn steps(language: Language) -> &'static [(bool, usize, &'static str)] {
             ),
             (false, 3, "tion:t sion:s"),
             (false, 2, "e"),
+        ],
+        Language::German => &[
+            (false, 4, "ern em en er es e st:st s n"),
+            (false, 4, "ung heit keit schaft isch lich ig bar los sam end"),
+            (false, 4, "st t en er"),
+            (true, 5, "ge"),
         ],
         Language::Spanish => &[
             (
@@ -305,6 +335,11 @@ mod tests {
                 "configur",
                 "configurar configuracion configuraciones configurado configuradas",
             ),
+            (Language::German, "rechn", "rechnung rechnungen rechnen"),
+            (Language::German, "haus", "haus haeuser hauses hausern"),
+            (Language::German, "bestell", "bestellen bestellt bestellung bestellungen bestellte"),
+            (Language::German, "sageblat", "sageblatt saegeblatt sageblatter"),
+            (Language::German, "quell", "quelle quellen"),
             (Language::Spanish, "archiv", "archivo archivos"),
             (Language::Spanish, "servidor", "servidor servidores"),
             (

@@ -112,8 +112,8 @@ pub use session::Postgres;
 
 // Reports of maintenance.
 pub use maintenance::{
-    BackupInfo, BackupOptions, BackupReport, Backups, CheckReport, RecoveryReport, SetAside,
-    StoreProblem, VerifiedCopy,
+    BackupInfo, BackupOptions, BackupReport, Backups, CheckReport, OlderVersion, RecoveryReport,
+    SetAside, StoreProblem, VerifiedCopy,
 };
 
 // Protection of keys against swap and core dumps.

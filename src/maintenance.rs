@@ -22,5 +22,5 @@ pub use backups::{BackupInfo, BackupOptions, BackupReport, Backups};
 #[cfg(test)]
 pub(crate) use bare_records::BareRecords;
 pub use check_report::{CheckReport, StoreProblem};
-pub use recovery::RecoveryReport;
+pub use recovery::{OlderVersion, RecoveryReport};
 pub use set_aside::SetAside;

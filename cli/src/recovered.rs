@@ -1,21 +1,35 @@
 //! What a repair or a salvage found, for people and for scripts.
 
-use inmost::{RecoveryReport, StoreProblem};
+use inmost::{OlderVersion, RecoveryReport, StoreProblem};
+use inmost_console::times;
 use serde::Serialize;
 
-use crate::display;
+use crate::{display, json_line};
 
 /// One line for each item of a recovery that is not simply there.
 pub(crate) fn lines(report: &RecoveryReport) -> String {
     let line = |kind: &str, problem: &StoreProblem| {
         let path = display::path_of(&problem.names);
-        format!("{kind} {path}: {} {}\n", problem.what, problem.how)
+        format!("{kind} {path}: {} {}", problem.what, problem.how)
     };
-    let lost = report.lost.iter().map(|problem| line("lost", problem));
-    let older = report.older.iter().map(|problem| line("older", problem));
-    let found = report.found.iter().map(|problem| line("found", problem));
+    let lost = report.lost.iter().map(|problem| line("lost", problem) + "\n");
+    let older = report.older.iter().map(|it| line("older", &it.problem) + &age(it));
+    let found = report.found.iter().map(|problem| line("found", problem) + "\n");
     let lines: String = lost.chain(older).chain(found).collect();
     lines + &display::unlisted(report.unlisted) + &lost_of_history(report)
+}
+
+/// How old an older version is, and how many newer ones are lost, to the end of the line.
+fn age(older: &OlderVersion) -> String {
+    let written = older.written.map(|time| format!("written {}", times::local_minute(time)));
+    let newer = older
+        .newer
+        .map(|newer| display::count(newer, "newer version is lost", "newer versions are lost"));
+    let known: Vec<String> = written.into_iter().chain(newer).collect();
+    if known.is_empty() {
+        return "; its age is not known\n".to_owned();
+    }
+    format!("; {}\n", known.join(", "))
 }
 
 /// The line about the history; empty if nothing of it is lost.
@@ -38,7 +52,7 @@ pub(crate) struct Object<'a> {
     files: u64,
     bytes: u64,
     lost: Vec<Problem<'a>>,
-    older: Vec<Problem<'a>>,
+    older: Vec<Older<'a>>,
     found: Vec<Problem<'a>>,
     unlisted: u64,
 }
@@ -46,8 +60,9 @@ pub(crate) struct Object<'a> {
 impl<'a> Object<'a> {
     pub(crate) fn of(report: &'a RecoveryReport) -> Self {
         let RecoveryReport { files, bytes, unlisted, .. } = *report;
-        let [lost, older, found] = [&report.lost, &report.older, &report.found]
+        let [lost, found] = [&report.lost, &report.found]
             .map(|problems| problems.iter().map(Problem::of).collect());
+        let older = report.older.iter().map(Older::of).collect();
         Self { files, bytes, lost, older, found, unlisted }
     }
 }
@@ -63,5 +78,21 @@ pub(crate) struct Problem<'a> {
 impl<'a> Problem<'a> {
     pub(crate) fn of(problem: &'a StoreProblem) -> Self {
         Self { path: display::path_of(&problem.names), what: problem.what, how: problem.how }
+    }
+}
+
+/// An older version as JSON.
+#[derive(Serialize)]
+struct Older<'a> {
+    #[serde(flatten)]
+    problem: Problem<'a>,
+    written: Option<u64>,
+    newer: Option<u64>,
+}
+
+impl<'a> Older<'a> {
+    fn of(older: &'a OlderVersion) -> Self {
+        let written = older.written.map(json_line::milliseconds);
+        Self { problem: Problem::of(&older.problem), written, newer: older.newer }
     }
 }

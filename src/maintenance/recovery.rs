@@ -5,6 +5,7 @@
 //! own. Deleted files are left out where they can be recognised: a newer list no longer names them, or the list of deleted
 //! files does.
 
+mod age;
 mod held;
 mod history;
 mod later;
@@ -16,10 +17,11 @@ mod unnamed;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
+use self::age::Changes;
 pub(super) use self::history::KeptHistory;
 pub(super) use self::later::Later;
 use self::list::Listed;
-pub use self::report::RecoveryReport;
+pub use self::report::{OlderVersion, RecoveryReport};
 pub(super) use self::target::{FoundFile, Target};
 use super::bare_records::{BareRecords, Version};
 use crate::session::history::kept_from;
@@ -53,9 +55,11 @@ pub(super) struct Recovered {
 /// The walk through the files of a store.
 pub(super) struct Recovery<'a, T> {
     records: &'a BareRecords,
+    root: Option<&'a Root>,
     later: &'a Later,
     target: &'a mut T,
     report: RecoveryReport,
+    changes: Changes,
     names: Vec<Name>,
     /// Objects that the walk has reached.
     reached: HashSet<ObjectId>,
@@ -80,15 +84,17 @@ impl<'a, T: Target> Recovery<'a, T> {
     /// Recovers everything but the history.
     pub(super) fn run(
         records: &'a BareRecords,
-        root: Option<&Root>,
+        root: Option<&'a Root>,
         later: &'a Later,
         target: &'a mut T,
     ) -> Result<Recovered, T::Error> {
         let mut recovery = Self {
             records,
+            root,
             later,
             target,
             report: RecoveryReport::default(),
+            changes: Changes::default(),
             names: Vec::new(),
             reached: HashSet::new(),
             named: HashSet::new(),
@@ -264,10 +270,17 @@ impl<'a, T: Target> Recovery<'a, T> {
         for Version { id, tag: older, .. } in versions.iter().filter(is_whole).take(ATTEMPTS) {
             if let Ok((head, count)) = self.whole(*id, *older) {
                 let what = Kind::File.describe();
-                match reference {
-                    Reference::Current(_) => self.report.add_older(&self.names, what, OLDER),
-                    Reference::OldList(_) => self.report.add_older(&self.names, what, OLD_LIST),
-                    Reference::Unnamed(_) => self.report.add_found(&self.names, what),
+                let how = match reference {
+                    Reference::Current(_) => Some(OLDER),
+                    Reference::OldList(_) => Some(OLD_LIST),
+                    Reference::Unnamed(_) => None,
+                };
+                match how {
+                    Some(how) => {
+                        let age = self.changes.age(self.records, self.root, info.version, older);
+                        self.report.add_older(&self.names, what, how, age);
+                    }
+                    None => self.report.add_found(&self.names, what),
                 }
                 let kept_as = ObjectId(rng::array().map_err(StoreError::from)?);
                 return self.keep(*id, kept_as, *older, &head, count).map(Some);

@@ -46,6 +46,10 @@ impl Vault {
     /// Where the newest version of a file is damaged, the newest intact one takes its place. Files whose names were lost are
     /// put into the folder `/memories/lost-and-found`. Everything else is kept. The vault stays locked.
     ///
+    /// If that is not the newest state ([`RecoveryReport::is_newest`]), the freshness of the store is
+    /// [`Unknown`](crate::AnchorStatus::Unknown) until somebody accepts it: who can damage records can choose which versions a repair
+    /// finds.
+    ///
     /// Of the history, everything that can be read is kept. A version whose text was damaged, or was ended by a change that is
     /// lost, is [`FileError::VersionGone`](crate::FileError::VersionGone) from then on. Of a folder that was deleted, the rest
     /// comes back.
@@ -125,12 +129,16 @@ impl Vault {
             Ok(Mark::of(&copy, new, &root_value))
         });
         let mark = closed.inspect_err(|_| abandon(storage, &note))?;
+        anchor.check_sequence(root.anchored);
+        if !report.is_newest() {
+            // Before a header names the new records: a crash must not leave them with slots that say that nothing is missing.
+            anchor.doubt(storage);
+        }
         // From here on a crash leaves either header, and the note says what becomes of the other generation.
         write_headers(storage, next.header())?;
         note.switched = true;
         let _ = storage.begin_rewrite(&note);
         if let Some(mark) = mark {
-            anchor.continue_after(root.anchored);
             anchor.renew(storage, &mark);
         }
         match storage.set_aside(old, note.kept_header.as_deref()) {

@@ -266,7 +266,7 @@ impl Anchor {
 
     /// Compares the slots with what the root says: that the anchor had been written so often, and was on the disk. Slots from
     /// before that were put back, and show nothing.
-    pub(super) fn check_sequence(&self, anchored: u64) {
+    pub(crate) fn check_sequence(&self, anchored: u64) {
         let newest = self.opened.0.as_ref().and_then(Evidence::newest);
         let is_older = newest.is_none_or(|(_, slot)| slot.sequence < anchored);
         self.continue_after(anchored);
@@ -325,6 +325,14 @@ impl Anchor {
         held.is_paired = false;
         let other = held.pair.other();
         held.block.erase(other);
+    }
+
+    /// From here on the freshness of the store is unknown, until somebody accepts it. Writes that beside the newest mark.
+    pub(crate) fn doubt(&self, storage: &dyn Storage) {
+        lock(&self.held).is_known = false;
+        if let Some(newest) = self.seen().max_by_key(|mark| mark.commit) {
+            self.renew(storage, newest);
+        }
     }
 
     /// Whether an anchor was written under other keys.

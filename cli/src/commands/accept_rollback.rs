@@ -13,8 +13,8 @@ use super::slot;
 
 /// Accept a store that is, or may be, older than it was
 ///
-/// A store that is older than its rollback anchor does not open. If the anchor is damaged, incomplete or older, the store opens
-/// with a warning each time. This command lists the harmless causes and the keyslots of that state, asks for confirmation,
+/// A store that is older than its rollback anchor does not open. If the anchor is damaged, incomplete or older, or a repair did
+/// not find everything, the store opens with a warning each time. This command lists the harmless causes and the keyslots of that state, asks for confirmation,
 /// and takes the state as the newest. It is needed only once.
 ///
 /// The passphrases and keyslots of the accepted state are valid, also those that were replaced or removed after it.
@@ -109,10 +109,10 @@ fn explanation(expected: u64, found: u64) -> String {
     )
 }
 
-const UNKNOWN: &str = "The rollback anchor is damaged, incomplete or older. So nothing shows whether this is the newest state of the store.\n\
+const UNKNOWN: &str = "The rollback anchor is damaged, incomplete or older, or a repair did not find everything. So nothing shows whether this is the newest state of the store.\n\
     Changes may be missing, and a passphrase that was replaced may be valid again.\n\
     The cause is harmless if the store\n\
-    - was on a disk with errors, or on one whose power was cut;\n\
+    - was on a disk with errors, or on one whose power was cut, and was repaired or not;\n\
     - is a copy without the file `anchor`, or one that was made while a program had it open.\n\
     Otherwise somebody may have put older records back. Look at the newest entries before you accept.\n";
 

@@ -20,8 +20,13 @@ use inmost_console::Wiped;
 ///
 /// The damaged files are kept, set aside in the folder of the store, until `inmost discard` removes them.
 ///
-/// With --json the plan is one object, and what was done another: repaired, clean (whether no problem remains), files, bytes,
-/// the lists lost, older and found, with path, what and how, and the numbers `lost_versions` and `lost_texts` of the history.
+/// If a file is lost or comes back in an older version, it is unknown from then on whether this is the newest state of the store,
+/// until `inmost accept-rollback`: who can damage files chooses which versions are left.
+///
+/// With --json the plan is one object, and what was done another: repaired, clean (whether no problem remains), newest (whether every
+/// file is in its newest version), files, bytes, the lists lost, older and found, with path, what and how, and the numbers
+/// `lost_versions` and `lost_texts` of the history. Of what is older, written is the time of that version in milliseconds since
+/// 1970, and newer the number of newer versions that are lost; null if the history does not say so.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost repair --store notes.inmost")]
 pub(crate) struct Repair {
@@ -70,6 +75,7 @@ impl Repair {
                 "The store was repaired: {files}. No problems remain.\n\
                  The damaged files are set aside. When you no longer need them, run `inmost discard`.\n"
             );
+            let text = if report.is_newest() { text } else { text + NOT_THE_NEWEST };
             return self.print(&report, true, clean, &text);
         }
         self.print(&report, true, clean, "")?;
@@ -93,8 +99,9 @@ impl Repair {
         }
         let mut line = Wiped::default();
         let RecoveryReport { lost_versions, lost_texts, .. } = *report;
+        let newest = report.is_newest();
         let report = recovered::Object::of(report);
-        let object = Object { repaired, clean, lost_versions, lost_texts, report };
+        let object = Object { repaired, clean, newest, lost_versions, lost_texts, report };
         json_line::append(&object, &mut line)?;
         print(line.as_slice())
     }
@@ -105,11 +112,14 @@ impl Repair {
 struct Object<'a> {
     repaired: bool,
     clean: bool,
+    newest: bool,
     lost_versions: u64,
     lost_texts: u64,
     #[serde(flatten)]
     report: recovered::Object<'a>,
 }
+
+const NOT_THE_NEWEST: &str = "This is not the newest state of the store. Check what is listed as lost or older, then run `inmost accept-rollback`.\n";
 
 /// Whether the store opens and a check finds nothing.
 fn is_clean(vault: &mut Vault, secret: &Secret) -> Result<bool, Failure> {

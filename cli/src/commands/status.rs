@@ -275,7 +275,7 @@ fn freshness(freshness: AnchorStatus) -> &'static str {
     match freshness {
         AnchorStatus::Known => "known: the store is not older than its rollback anchor",
         AnchorStatus::Unknown => {
-            "unknown: the rollback anchor is damaged, incomplete or older; see `inmost accept-rollback`"
+            "unknown: the rollback anchor is damaged, incomplete or older, or a repair did not find everything; see `inmost accept-rollback`"
         }
         AnchorStatus::WasMissing => {
             "unknown this time: the anchor file had no value for this store, so it was made"

@@ -354,7 +354,7 @@ impl OpenArgs {
                 ));
             }
             (AnchorStatus::Unknown, _) => streams::warn(
-                "It is unknown whether this is the newest state of the store, because its rollback anchor is damaged, incomplete or older. Check that nothing is missing, then run `inmost accept-rollback`.",
+                "It is unknown whether this is the newest state of the store, because its rollback anchor is damaged, incomplete or older, or a repair did not find everything. Check that nothing is missing, then run `inmost accept-rollback`.",
             ),
             _ => {}
         }

@@ -118,6 +118,7 @@ fn a_store_without_its_records_is_repaired_to_an_empty_one() {
     let out = place.run(["repair", "--yes"], "").expect(0).out;
     assert!(out.contains("The store was repaired: 0 files."), "{out}");
     assert!(!place.store().join("rewriting").exists());
+    place.run(["accept-rollback", "--yes"], "").expect(0);
     place.run(["check"], "").expect(0);
     place.run(["write", "b"], "new").expect(0);
     assert_eq!(place.names("/memories"), ["b"]);
@@ -137,6 +138,7 @@ fn repair_keeps_what_is_intact_and_only_when_it_is_confirmed() {
 
     let out = place.run(["repair", "--yes"], "").expect(0).out;
     assert!(out.contains("lost /memories/a/long: ") && out.contains("was repaired"), "{out}");
+    place.run(["accept-rollback", "--yes"], "").expect(0);
     place.run(["check"], "").expect(0);
     assert_eq!(place.names("/memories/a"), ["short"]);
     assert_eq!(place.cat("/memories/b"), "kept too");
@@ -153,6 +155,35 @@ fn repair_keeps_what_is_intact_and_only_when_it_is_confirmed() {
     assert_eq!((&done[1]["repaired"], &done[1]["clean"]), (&true.into(), &true.into()));
 }
 
+/// Who can damage files chooses which versions are left.
+#[test]
+fn a_repair_says_how_old_a_version_is_and_leaves_the_freshness_unknown() {
+    let place = Place::with_store();
+    place.run(["write", "/memories/policy.md"], "old").expect(0);
+    let insert = serde_json::json!({
+        "command": "insert", "path": "/memories/policy.md", "insert_line": 0,
+        "insert_text": "new\n".repeat(700),
+    });
+    place.run(["call"], &insert.to_string()).expect(0);
+    place.damage_longest_record_in_the_files();
+    let ended = place.run(["repair", "--json"], "").expect(2);
+    let plan: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!((&plan["newest"], &plan["older"][0]["newer"]), (&false.into(), &1.into()));
+    assert!(plan["older"][0]["written"].as_u64() > Some(1_700_000_000_000), "{plan}");
+
+    let out = place.run(["repair", "--yes"], "").expect(0).out;
+    let line = out.lines().find(|line| line.starts_with("older /memories/policy.md: ")).unwrap();
+    assert!(line.contains("; written 2") && line.ends_with(", 1 newer version is lost"), "{out}");
+    assert!(out.contains("not the newest state") && out.contains("accept-rollback"), "{out}");
+    let read = place.run(["cat", "/memories/policy.md"], "");
+    assert_eq!((read.code, &*read.out), (Some(0), "old"), "{read:?}");
+    assert!(read.err.contains("a repair did not find everything"), "{read:?}");
+    place.lock();
+    place.run(["cat", "/memories/policy.md", "--require-fresh"], "").expect(16);
+    place.run(["accept-rollback", "--yes"], "").expect(0);
+    place.run(["cat", "/memories/policy.md", "--require-fresh"], "").expect(0);
+}
+
 #[test]
 fn what_a_repair_sets_aside_stays_until_it_is_discarded_on_purpose() {
     let intact = Place::with_store();
@@ -161,6 +192,7 @@ fn what_a_repair_sets_aside_stays_until_it_is_discarded_on_purpose() {
     assert!(!intact.run(["status"], "").expect(0).out.contains("set aside"));
     let place = damaged();
     place.run(["repair", "--yes"], "").expect(0);
+    place.run(["accept-rollback", "--yes"], "").expect(0);
 
     let kept = place.store().join("set-aside-0000000000000001");
     let status = place.run(["status"], "").expect(0).out;

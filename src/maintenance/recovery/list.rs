@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use super::age::Age;
 use super::{Recovery, Reference, Target};
 use crate::limits::STAGE_BYTES;
 use crate::maintenance::bare_records::{BareRecords, Version};
@@ -149,13 +150,18 @@ impl<T: Target> Recovery<'_, T> {
             }
             found.leaves.insert(index);
             found.entries.extend(listed);
-            self.report.add_older(&self.names, Kind::FolderLeaf.describe(), OLDER);
+            self.report.add_older(&self.names, Kind::FolderLeaf.describe(), OLDER, Age::default());
         }
         if let Some(error) = found.unknown.take() {
             match self.entries_without_head(object, named, &found, &leaves) {
                 Some(listed) => {
                     found.entries.extend(listed);
-                    self.report.add_older(&self.names, Kind::Folder.describe(), OLDER);
+                    self.report.add_older(
+                        &self.names,
+                        Kind::Folder.describe(),
+                        OLDER,
+                        Age::default(),
+                    );
                 }
                 None => self.lose_record(&error)?,
             }

@@ -73,8 +73,8 @@ impl Anchor {
 pub enum AnchorStatus {
     /// The anchor was whole when the store was unlocked, and the store was not older.
     Known,
-    /// The anchor, or a part of it, was missing or damaged when this or an earlier session began. The newest changes may
-    /// be missing, and a replaced passphrase may be valid again. This stays so until somebody looks at the store and
+    /// The anchor, or a part of it, was missing or damaged when this or an earlier session began, or a repair did not find the
+    /// newest state ([`RecoveryReport::is_newest`](crate::RecoveryReport::is_newest)). The newest changes may be missing, and a replaced passphrase may be valid again. This stays so until somebody looks at the store and
     /// accepts it, with [`unlock_accepting_rollback`](crate::session::Vault::unlock_accepting_rollback).
     Unknown,
     /// The anchor beside the header is whole, but the application's anchor had no value when the store was unlocked. It

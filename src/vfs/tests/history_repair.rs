@@ -10,7 +10,7 @@ use super::version_model::random_store;
 use super::versions::{assert_whole, change, keeps, log, newest};
 use crate::maintenance::RecoveryReport;
 use crate::session::tests::store::{TestStore, options, passphrase};
-use crate::session::{Session, StoreError};
+use crate::session::{AnchorStatus, Session, StoreError};
 use crate::vfs::error::FileError;
 use crate::vfs::{VersionInfo, VersionKind, VersionQuery, VersionText, edit};
 use inmost_format::record::plain::Random;
@@ -122,6 +122,48 @@ pub(super) fn repair(store: &TestStore, context: &str) -> RecoveryReport {
     };
     assert_eq!(counts(&plan), counts(&report), "{context}");
     report
+}
+
+/// An attacker damaged the newest text of a file. A repair brought the one before it back, and the store was known to be the newest.
+#[test]
+fn an_older_version_that_a_repair_takes_makes_the_freshness_unknown() {
+    let store = TestStore::create();
+    let session = keeps(store.unlock().unwrap());
+    let policy = "/memories/policy.md";
+    session.files().write(policy, "one\n").unwrap();
+    for text in ["two\n", "three\n", "four\n"] {
+        edit::insert(&session, &parse(policy), 1, text).unwrap();
+    }
+    let mut changes = log(&session);
+    changes.sort_by_key(|version| version.number);
+    drop(session);
+    let mut heads: Vec<RecordId> =
+        store.reachable().into_keys().filter(|id| id.kind == Kind::File).collect();
+    heads.sort_by_key(|id| id.index);
+    assert_eq!(heads.len(), 4);
+    // No repair goes back further than to the text before the last change.
+    damage(&store, &heads[3..]);
+
+    let report = repair(&store, "policy");
+    let [older] = report.older.as_slice() else { panic!("{report:?}") };
+    assert_eq!(older.problem.names, ["policy.md"]);
+    assert_eq!((older.newer, older.written), (Some(1), Some(changes[2].time)));
+    assert!(!report.is_newest());
+    let open = || options().open_storage(Arc::new(store.memory.clone())).unwrap();
+    let freshness = |session: &Session| session.status().unwrap().anchor;
+    for _ in 0..2 {
+        let session = store.unlock().unwrap();
+        assert_eq!(freshness(&session), AnchorStatus::Unknown);
+        assert_eq!(session.files().read(policy).unwrap().as_str(), "one\nthree\ntwo\n");
+        session.files().write("/memories/other", "more").unwrap();
+    }
+    drop(open().unlock_accepting_rollback(&passphrase()).unwrap());
+    let session = store.unlock().unwrap();
+    assert_eq!(freshness(&session), AnchorStatus::Known);
+    drop(session);
+    // A repair that finds everything changes nothing of that.
+    assert!(repair(&store, "whole").is_newest());
+    assert_eq!(freshness(&store.unlock().unwrap()), AnchorStatus::Known);
 }
 
 /// Damages records that only the history has, repairs the store, and compares what it shows.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use inmost_format::record::node::What;
+use inmost_format::secret::Wiped;
 use inmost_search::Terms;
 
 use super::error::FileError;
@@ -33,7 +34,7 @@ use crate::session::{Open, ReadAhead, Scope, Session, StoreError, milliseconds, 
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[must_use]
 pub struct RankQuery {
-    words: String,
+    words: Wiped<String>,
     since: Option<u64>,
     skip: usize,
     most: usize,
@@ -42,7 +43,7 @@ pub struct RankQuery {
 impl RankQuery {
     /// Ranks by these words: 10 files, the best first. Case, accents and endings do not matter; the order of the words neither.
     pub fn new(words: impl Into<String>) -> Self {
-        Self { words: words.into(), since: None, skip: 0, most: 10 }
+        Self { words: Wiped::new(words.into()), since: None, skip: 0, most: 10 }
     }
 
     /// Returns so many files, at most 100.

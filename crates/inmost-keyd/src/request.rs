@@ -7,7 +7,8 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use inmost::{
-    FileError, FileText, Page, SearchMatch, Session, SlotKind, StoreError, ToolOptions, ToolResult,
+    FileError, FileText, Page, Ranked, SearchMatch, Session, SlotKind, StoreError, ToolOptions,
+    ToolResult,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -140,7 +141,6 @@ heads!(
     inmost::Page<inmost::WalkEntry>,
     inmost::SessionStatus,
     inmost::VerifiedCopy,
-    inmost::Ranked,
     inmost::VersionPage,
 );
 
@@ -176,6 +176,32 @@ pub(crate) struct MatchHead {
     line: u64,
     ranges: Vec<Range<usize>>,
     bytes: usize,
+}
+
+/// The texts of the lines are the body: a parser of JSON would keep copies of them. The head has their lengths.
+impl Reply for Ranked {
+    type Head = (Self, Vec<usize>);
+
+    fn into_parts(mut self) -> (Self::Head, Wiped) {
+        let (mut body, mut lengths) = (Wiped::default(), Vec::new());
+        for (_, line) in self.files.iter_mut().flat_map(|file| &mut file.lines) {
+            let text = std::mem::replace(line, String::new().into());
+            body.append(text.as_str().as_bytes());
+            lengths.push(text.as_str().len());
+        }
+        ((self, lengths), body)
+    }
+
+    fn from_parts((mut ranked, lengths): Self::Head, body: Wiped) -> Option<Self> {
+        let mut rest = std::str::from_utf8(body.as_slice()).ok()?;
+        let mut lengths = lengths.into_iter();
+        for (_, line) in ranked.files.iter_mut().flat_map(|file| &mut file.lines) {
+            let (text, after) = rest.split_at_checked(lengths.next()?)?;
+            rest = after;
+            *line = text.to_owned().into();
+        }
+        (rest.is_empty() && lengths.next().is_none()).then_some(ranked)
+    }
 }
 
 impl Reply for Page<SearchMatch> {

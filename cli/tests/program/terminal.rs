@@ -201,6 +201,7 @@ fn repair_rebuilds_only_after_a_person_types_yes() {
         talk.type_in(typed);
         talk.expect_end(code);
     }
+    place.run(["accept-rollback", "--yes"], "").expect(0);
     place.run(["check"], "").expect(0);
 }
 

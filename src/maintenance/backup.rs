@@ -176,6 +176,27 @@ pub struct VerifiedCopy {
     pub bytes: u64,
 }
 
+impl VerifiedCopy {
+    /// Reads all of a copy, compares it with the root of what was copied, and locks it.
+    pub(super) fn read(
+        copy: &Session,
+        root: &Root,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Self, StoreError> {
+        let report = copy.check_reporting(progress)?;
+        let commit = copy.status()?.commit;
+        copy.lock();
+        let differs = |how| Err(StoreError::Tampered { what: "the copy", how });
+        if !report.is_clean() {
+            return differs("has records that cannot be read");
+        }
+        if (report.files, report.bytes, commit) != (root.files, root.bytes, root.commit) {
+            return differs("holds other files than the store");
+        }
+        Ok(Self { records: report.records, files: report.files, bytes: report.bytes })
+    }
+}
+
 /// A copy in its place, and what it should hold.
 struct WrittenCopy {
     storage: LocalStorage,
@@ -200,17 +221,7 @@ impl WrittenCopy {
         let mac = next.sealer.journal();
         let engine = storage.open_generation_with(next.generation, next.engine, mac)?;
         let copy = Session::of_copy(Arc::new(storage), engine, next.sealer)?;
-        let report = copy.check_reporting(progress)?;
-        let commit = copy.status()?.commit;
-        copy.lock();
-        let differs = |how| Err(StoreError::Tampered { what: "the copy", how });
-        if !report.is_clean() {
-            return differs("has records that cannot be read");
-        }
-        if (report.files, report.bytes, commit) != (root.files, root.bytes, root.commit) {
-            return differs("holds other files than the store");
-        }
-        Ok(VerifiedCopy { records: report.records, files: report.files, bytes: report.bytes })
+        VerifiedCopy::read(&copy, &root, progress)
     }
 }
 

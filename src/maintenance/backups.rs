@@ -180,7 +180,7 @@ impl Backups {
     /// Lists the backups in a folder. Needs no passphrase and writes nothing.
     ///
     /// # Errors
-    /// [`StoreError::NotAStore`] if there are none; [`StoreError::Io`].
+    /// [`StoreError::NotAStore`] if the folder has no backup; [`StoreError::Io`].
     pub fn open(folder: impl AsRef<Path>) -> Result<Self, StoreError> {
         let folder = folder.as_ref().to_owned();
         let numbers = match numbers(&folder, MANIFEST) {
@@ -428,17 +428,7 @@ impl Place {
         let records = Records::of(&self.folder, manifest);
         records.forget_cached();
         let copy = session_of(records, sealer)?;
-        let report = copy.check_reporting(progress)?;
-        let commit = copy.status()?.commit;
-        copy.lock();
-        let differs = |how| Err(StoreError::Tampered { what: "the copy", how });
-        if !report.is_clean() {
-            return differs("has records that cannot be read");
-        }
-        if (report.files, report.bytes, commit) != (root.files, root.bytes, root.commit) {
-            return differs("holds other files than the store");
-        }
-        Ok(VerifiedCopy { records: report.records, files: report.files, bytes: report.bytes })
+        VerifiedCopy::read(&copy, root, progress)
     }
 
     /// Removes old backups of a store, and then the records that no backup uses. Returns the numbers of the former, and

@@ -35,7 +35,7 @@ pub(crate) const INDEX_BYTES_OF_FILE: usize = 12;
 pub(crate) const SHARED_CACHE_BYTES: usize = 64 << 20;
 /// Bytes of what searches note of texts that the sessions of a process keep together: signatures of 100,000 files of 2 KiB, or the
 /// terms of 20,000.
-pub(crate) const SIGNATURES_BYTES: usize = 40 << 20;
+pub(crate) const SEARCH_NOTES_BYTES: usize = 40 << 20;
 /// Bytes of text that one ordinary call may add or remove; more is written in steps. Together with the path to it, this
 /// stays within the part of a batch that calls may use.
 pub(crate) const STAGE_BYTES: usize = 32 << 10;

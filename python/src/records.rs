@@ -2,7 +2,7 @@
 
 use inmost::{
     EntryKind, ExpiredFile, ExpiryHindrance, ExpiryReport, ExpiryStatus, FileText, FileVersion,
-    FolderEntry, HistoryStatus, Metadata, Ranked, RankedFile, SearchMatch, SessionStatus, UndoStep,
+    FolderEntry, HistoryStatus, Metadata, Ranked, SearchMatch, SessionStatus, UndoStep,
     VersionInfo, WalkEntry,
 };
 use pyo3::call::PyCallArgs;
@@ -52,11 +52,10 @@ pub(crate) fn search_match<'py>(py: Python<'py>, found: &SearchMatch) -> Record<
 }
 
 pub(crate) fn ranked<'py>(py: Python<'py>, ranked: &Ranked) -> Record<'py> {
-    let lines = |file: &RankedFile| -> Vec<(u64, String)> {
-        file.lines.iter().map(|(number, line)| (*number, line.as_str().to_owned())).collect()
-    };
     let files = ranked.files.iter().map(|file| {
-        record(py, "RankedFile", (file.path.as_str(), file.score, file.modified, lines(file)))
+        let lines = file.lines.iter().map(|(number, line)| (*number, line.as_str()));
+        let lines: Vec<(u64, &str)> = lines.collect();
+        record(py, "RankedFile", (file.path.as_str(), file.score, file.modified, lines))
     });
     let files = files.collect::<PyResult<Vec<_>>>()?;
     let damaged: Vec<&str> = ranked.damaged.iter().map(FileText::as_str).collect();

@@ -138,6 +138,28 @@ mod tests {
     }
 
     #[test]
+    fn a_search_shows_no_more_than_a_view_and_says_how_much() {
+        let session = Session::in_memory().unwrap();
+        for name in ["a", "b", "c"] {
+            session.files().write(&format!("/memories/{name}"), "one bean\n").unwrap();
+        }
+        let content = |characters| {
+            let options = ToolOptions::new().max_view_characters(characters);
+            let memory = MemoryTool::with_options(session.clone(), options);
+            let (path, words) = ("/memories".to_owned(), "beans".to_owned());
+            memory.run(&ToolCommand::Search { path, words }).result().content().to_owned()
+        };
+        let file = |name| format!("\n/memories/{name}\n     1\tone bean");
+        let best = |count| {
+            format!("The best {count} of 3 files below /memories that have any of these words:")
+        };
+        let each = file("a").chars().count();
+        assert_eq!(content(1), best(1) + &file("a"));
+        assert_eq!(content(2 * each), best(2) + &file("a") + &file("b"));
+        assert!(content(3 * each).starts_with("The files below /memories that have"));
+    }
+
+    #[test]
     fn a_mistake_in_a_path_comes_before_the_hint_of_a_locked_store() {
         let session = Session::in_memory().unwrap();
         let memory = MemoryTool::with_options(

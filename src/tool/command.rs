@@ -57,7 +57,7 @@ pub enum ToolCommand {
         /// The destination. It must not exist yet.
         new_path: String,
     },
-    /// Ranks files by words, in a result for the model. It is none of the six commands and no call parses to it: a host that
+    /// Ranks files by words, in a result for the model. It is not one of the six commands, and no call parses to it: a host that
     /// offers search gives it a tool of its own, as `inmost mcp --search` does.
     Search {
         /// The path of the folder to search in.

@@ -164,12 +164,21 @@ impl Context<'_> {
             Err(FileError::EmptySearch) => return Ok(wording::no_search_words()),
             ranked => ranked?,
         };
-        let mut content = wording::search_header(path.as_str(), ranked.files.len(), ranked.found);
+        let mut left = self.options.view_characters;
+        let mut shown = Vec::new();
         for file in &ranked.files {
-            content.append(&wording::found_file(file.path.as_str(), &file.lines));
-            if content.chars().count() > self.options.view_characters {
-                break;
+            let file = wording::found_file(file.path.as_str(), &file.lines);
+            match left.checked_sub(file.chars().count()) {
+                Some(rest) => left = rest,
+                // The best file is shown even if a host allows less than one.
+                None if !shown.is_empty() => break,
+                None => left = 0,
             }
+            shown.push(file);
+        }
+        let mut content = wording::search_header(path.as_str(), shown.len(), ranked.found);
+        for file in &shown {
+            content.append(file);
         }
         for path in &ranked.damaged {
             content.append(&wording::damaged_file(path.as_str()));

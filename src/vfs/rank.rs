@@ -196,13 +196,12 @@ fn attempt(
             }
         };
         let best = words.best_lines(&wanted, &text, BEST_LINES);
-        let mut best_lines: Vec<(u64, FileText)> = (1..)
+        let best_lines = (1..)
             .zip(lines(&text))
             .enumerate()
             .filter(|(at, _)| best.contains(at))
             .map(|(_, (number, line))| (number, start_of(line).to_owned().into()))
             .collect();
-        best_lines.sort_by_key(|(number, _)| *number);
         ranked.files.push(RankedFile {
             path: file.path.clone(),
             score,

@@ -7,6 +7,7 @@ use std::path::Path;
 use inmost::{Backups, StoreError, Vault};
 
 use super::holder;
+use crate::display;
 use crate::exit::{Exit, Failure};
 
 /// The failure of opening or creating the store at this place.
@@ -18,7 +19,10 @@ pub(crate) fn at(place: &Path, error: StoreError) -> Failure {
             return Failure::new(
                 Exit::NotAStore,
                 format!("{shown} is a folder of backups, not a store."),
-                "Restore one to a new store with `inmost backup restore`.",
+                format!(
+                    "List them with `inmost backup list {}`.",
+                    display::quoted(&shown.to_string())
+                ),
             );
         }
         StoreError::NotAStore if is_in_the_way(place) => {

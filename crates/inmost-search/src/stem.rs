@@ -30,7 +30,7 @@ pub(crate) const LATIN: [Language; 6] = [
 
 /// The tables of all stemmers, made once.
 pub(crate) struct Stemmers {
-    steps: [Vec<Step>; 7],
+    steps: Vec<(Language, Vec<Step>)>,
     common: HashMap<&'static str, [bool; LATIN.len()]>,
 }
 
@@ -52,31 +52,17 @@ impl Stemmers {
         let mut common: HashMap<_, [bool; LATIN.len()]> = HashMap::new();
         for (at, language) in LATIN.into_iter().enumerate() {
             for word in common_words(language).split_whitespace() {
-                common
-                    .entry(word)
-                    .or_default()
-                    .iter_mut()
-                    .skip(at)
-                    .take(1)
-                    .for_each(|it| *it = true);
+                if let Some(is_common) = common.entry(word).or_default().get_mut(at) {
+                    *is_common = true;
+                }
             }
         }
-        let languages = [
-            Language::English,
-            Language::German,
-            Language::Spanish,
-            Language::Portuguese,
-            Language::Italian,
-            Language::Indonesian,
-            Language::Russian,
-        ];
-        Self {
-            steps: languages.map(|language| steps(language).iter().map(Step::parse).collect()),
-            common,
-        }
+        let all = LATIN.into_iter().chain([Language::Russian]);
+        let steps = all.map(|it| (it, steps(it).iter().map(Step::parse).collect()));
+        Self { steps: steps.collect(), common }
     }
 
-    /// The language of the Latin alphabet to which most of the words belong, English if there is none.
+    /// The language of the Latin alphabet to which most of the words belong; English if no word tells.
     pub(crate) fn guess(count: &Counts) -> Language {
         let mut best = (0, Language::English);
         for (count, language) in count.0.into_iter().zip(LATIN) {
@@ -100,20 +86,11 @@ impl Stemmers {
         let Some(language) = language_of(word, language) else {
             return;
         };
-        let [english, german, spanish, portuguese, italian, indonesian, russian] = &self.steps;
-        let steps = match language {
-            Language::English => english,
-            Language::German => german,
-            Language::Spanish => spanish,
-            Language::Portuguese => portuguese,
-            Language::Italian => italian,
-            Language::Indonesian => indonesian,
-            Language::Russian => russian,
-        };
         if language == Language::German {
             replace_digraphs(word);
         }
-        for step in steps {
+        let steps = self.steps.iter().filter(|(of, _)| *of == language);
+        for step in steps.flat_map(|(_, steps)| steps) {
             step.apply(word);
         }
         if language == Language::English {
@@ -330,16 +307,16 @@ mod tests {
             (Language::English, "encrypt", "encrypt encrypted encryption encrypts"),
             (Language::English, "deploy", "deploy deployed deployment deployments deploying"),
             (Language::English, "month", "month months monthly"),
-            (
-                Language::Spanish,
-                "configur",
-                "configurar configuracion configuraciones configurado configuradas",
-            ),
             (Language::German, "rechn", "rechnung rechnungen rechnen"),
             (Language::German, "haus", "haus haeuser hauses hausern"),
             (Language::German, "bestell", "bestellen bestellt bestellung bestellungen bestellte"),
             (Language::German, "sageblat", "sageblatt saegeblatt sageblatter"),
             (Language::German, "quell", "quelle quellen"),
+            (
+                Language::Spanish,
+                "configur",
+                "configurar configuracion configuraciones configurado configuradas",
+            ),
             (Language::Spanish, "archiv", "archivo archivos"),
             (Language::Spanish, "servidor", "servidor servidores"),
             (

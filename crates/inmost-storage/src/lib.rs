@@ -134,7 +134,7 @@ pub trait Engine: Send + Sync {
     fn discard(self: Box<Self>);
 }
 
-/// Authenticates the slots of a generation's journal. Whoever implements it keeps the key.
+/// Authenticates the slots of a generation's journal. Its implementation keeps the key.
 pub trait JournalMac: Send + Sync {
     /// Returns the MAC of the fields of a slot at this place, 0 or 1.
     fn mac(&self, place: u8, fields: &SlotFields) -> [u8; 32];

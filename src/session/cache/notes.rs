@@ -19,7 +19,7 @@ use inmost_format::record::{ObjectId, Tag};
 use inmost_format::secret::{PerProcess, Wiped};
 use inmost_search::{Terms, Words};
 
-use crate::limits::SIGNATURES_BYTES;
+use crate::limits::SEARCH_NOTES_BYTES;
 
 /// What the searches of a session have noted.
 pub(crate) struct SearchNotes {
@@ -35,7 +35,7 @@ impl SearchNotes {
     pub(crate) fn new(own_bound: Option<usize>) -> Self {
         static SHARED: PerProcess<Arc<AtomicUsize>> = PerProcess::new();
         let (bytes, bound) = own_bound.map_or_else(
-            || (Arc::clone(SHARED.get(|_| Arc::default())), SIGNATURES_BYTES),
+            || (Arc::clone(SHARED.get(|_| Arc::default())), SEARCH_NOTES_BYTES),
             |bound| (Arc::default(), bound),
         );
         let signatures = PerText { files: Mutex::default(), bytes: Arc::clone(&bytes), bound };

@@ -29,7 +29,7 @@ struct Crate {
     layers: &'static [&'static [&'static str]],
 }
 
-const CRATES: [Crate; 9] = [
+const CRATES: [Crate; 10] = [
     Crate { folder: "crates/inmost-storage/src", layers: &[] },
     Crate {
         folder: "crates/inmost-format/src",
@@ -48,6 +48,10 @@ const CRATES: [Crate; 9] = [
         layers: &[&["fold", "stem"], &["token"], &["words"], &["rank"], &["tests"]],
     },
     Crate { folder: "crates/inmost-sled/src", layers: &[] },
+    Crate {
+        folder: "crates/inmost-sync/src",
+        layers: &[&["chains", "diff", "names"], &["merge"], &["tree"]],
+    },
     Crate { folder: "crates/inmost-redb/src", layers: &[] },
     Crate { folder: "crates/inmost-postgres/src", layers: &[] },
     Crate {
@@ -97,11 +101,12 @@ const ROOMS: [(&str, &[&[&str]]); 1] = [(
 )];
 
 /// The folders in which files are searched for circles of imports. The others have some that nobody has opened yet.
-const SEARCHED: [&str; 6] = [
+const SEARCHED: [&str; 7] = [
     "src",
     "crates/inmost-screen/src",
     "crates/inmost-search/src",
     "crates/inmost-storage/src",
+    "crates/inmost-sync/src",
     "nodejs/src",
     "python/src",
 ];

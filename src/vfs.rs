@@ -22,6 +22,7 @@ mod page;
 pub(crate) mod path;
 pub(crate) mod precondition;
 pub(crate) mod rank;
+pub(crate) mod replace;
 #[cfg(test)]
 mod samples;
 pub(crate) mod search;

@@ -1,5 +1,6 @@
 //! Files for programs that are not agents: typed calls without the tool's texts for the model.
 
+use std::time::SystemTime;
 use std::vec;
 
 use super::store::UnlockedStore;
@@ -123,6 +124,79 @@ impl<'s> Files<'s> {
         condition: &Precondition,
     ) -> Result<FileVersion, FileError> {
         self.store.write_if(path, text, condition)
+    }
+
+    /// Returns the whole text of a file and its metadata, both of one state of the store: the version is that of the text.
+    ///
+    /// # Errors
+    /// As [`read`](Files::read).
+    pub fn read_with_metadata(&self, path: &str) -> Result<(FileText, Metadata), FileError> {
+        self.store.read_with_metadata(path)
+    }
+
+    /// As [`write_if`](Files::write_if), with the times of the [`NewFile`]. An existing file is replaced whatever its
+    /// [`replaces`](NewFile::replaces) says: the condition decides.
+    ///
+    /// # Errors
+    /// As [`write_if`](Files::write_if).
+    pub fn write_file_if(
+        &self,
+        file: &NewFile<'_>,
+        condition: &Precondition,
+    ) -> Result<FileVersion, FileError> {
+        self.store.write_file_if(file, condition)
+    }
+
+    /// Sets the time of the last change of a file, if the condition holds. The text, the version and the history stay. The store
+    /// keeps milliseconds; a time before 1970 becomes 1970.
+    ///
+    /// # Errors
+    /// [`FileError::InvalidPath`]; [`FileError::NotFound`]; [`FileError::IsAFolder`]; [`FileError::Changed`];
+    /// [`FileError::Store`].
+    pub fn set_modified_if(
+        &self,
+        path: &str,
+        modified: SystemTime,
+        condition: &Precondition,
+    ) -> Result<(), FileError> {
+        self.store.set_modified_if(path, modified, condition)
+    }
+
+    /// Moves a file into the place of another, in one atomic step: the file at `new` gets the text and the time of the file at
+    /// `old`, which is deleted. The file at `new` keeps its number, its creation time and its history, which shows a change of it
+    /// and a deletion of the other. If there is no file at `new`, this renames. `moved` is the condition for the old path,
+    /// `replaced` for the new one. Returns the new state of the file at `new`.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use inmost::Precondition;
+    ///
+    /// let session = inmost::Session::in_memory()?;
+    /// let files = session.files();
+    /// let plan = files.write_if("/memories/plan.md", "Dig.\n", &Precondition::Absent)?;
+    /// let draft = files.write_if("/memories/plan.draft", "Fill.\n", &Precondition::Absent)?;
+    /// let (moved, replaced) =
+    ///     (Precondition::Version(draft.version), Precondition::Version(plan.version));
+    /// files.replace_if("/memories/plan.draft", "/memories/plan.md", &moved, &replaced)?;
+    /// assert_eq!(files.read("/memories/plan.md")?.as_str(), "Fill.\n");
+    /// assert!(!files.exists("/memories/plan.draft")?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`FileError::InvalidPath`]; [`FileError::NotFound`] or [`FileError::IsAFolder`] for the old path;
+    /// [`FileError::AlreadyExists`] for a folder at the new one or if both are the same; [`FileError::NotAFolder`];
+    /// [`FileError::Changed`] with the present state of the path whose condition does not hold; a quota;
+    /// [`FileError::Store`].
+    pub fn replace_if(
+        &self,
+        old: &str,
+        new: &str,
+        moved: &Precondition,
+        replaced: &Precondition,
+    ) -> Result<FileVersion, FileError> {
+        self.store.replace_if(old, new, moved, replaced)
     }
 
     /// As [`remove`](Files::remove), if the condition holds.

@@ -1,16 +1,18 @@
 //! A session of this process as an [`UnlockedStore`].
 
+use std::time::SystemTime;
+
 use super::files::Files;
 use super::history::{History, HistoryStore};
 use super::store::{UnlockedStore, of_file};
-use crate::session::{HistorySettings, Session, StoreError};
+use crate::session::{HistorySettings, Session, StoreError, milliseconds};
 use crate::tool::{self, ToolCommand, ToolOptions, ToolResult};
 use crate::vfs::path::MemoryPath;
 use crate::vfs::{
     FileError, FileText, FileVersion, FolderEntry, HistoryStatus, LineRange, Metadata, NewFile,
     Page, PageCursor, Precondition, RankQuery, Ranked, SearchMatch, SearchQuery, UndoStep,
     VersionPage, VersionQuery, WalkEntry, WriteOutcome, arrange, edit, file, grep, list, many,
-    precondition, rank, versions, walk,
+    precondition, rank, replace, versions, walk,
 };
 
 use inmost_format::record::history::Channel;
@@ -110,6 +112,17 @@ impl UnlockedStore for Session {
         })
     }
 
+    fn read_with_metadata(&self, path: &str) -> Result<(FileText, Metadata), FileError> {
+        let path = MemoryPath::parse(path)?;
+        Session::read(self, |open| {
+            let (text, metadata, file) = file::read_with_metadata(open, &path)?;
+            if self.counts_readings() {
+                open.note_reading(file);
+            }
+            Ok((text, metadata))
+        })
+    }
+
     fn read_many(&self, paths: &[&str]) -> Result<Vec<Result<FileText, FileError>>, StoreError> {
         let mut texts = Vec::with_capacity(paths.len());
         while let Some(rest) = paths.get(texts.len()..).filter(|rest| !rest.is_empty()) {
@@ -150,7 +163,37 @@ impl UnlockedStore for Session {
         text: &str,
         condition: &Precondition,
     ) -> Result<FileVersion, FileError> {
-        edit::write_if(self, &MemoryPath::parse(path)?, text, condition)
+        edit::write_if(self, &MemoryPath::parse(path)?, text, (None, None), condition)
+    }
+
+    fn write_file_if(
+        &self,
+        file: &NewFile<'_>,
+        condition: &Precondition,
+    ) -> Result<FileVersion, FileError> {
+        let path = MemoryPath::parse(file.path)?;
+        let times = (file.created.map(milliseconds), file.modified.map(milliseconds));
+        edit::write_if(self, &path, file.text, times, condition)
+    }
+
+    fn set_modified_if(
+        &self,
+        path: &str,
+        modified: SystemTime,
+        condition: &Precondition,
+    ) -> Result<(), FileError> {
+        edit::set_modified(self, &MemoryPath::parse(path)?, milliseconds(modified), condition)
+    }
+
+    fn replace_if(
+        &self,
+        old: &str,
+        new: &str,
+        moved: &Precondition,
+        replaced: &Precondition,
+    ) -> Result<FileVersion, FileError> {
+        let paths = (&MemoryPath::parse(old)?, &MemoryPath::parse(new)?);
+        replace::replace(self, paths, (moved, replaced))
     }
 
     fn remove_if(&self, path: &str, condition: &Precondition) -> Result<(), FileError> {

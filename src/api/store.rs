@@ -1,5 +1,7 @@
 //! The trait that files and the memory tool work on.
 
+use std::time::SystemTime;
+
 use crate::session::StoreError;
 use crate::tool::{ToolCommand, ToolOptions, ToolResult};
 use crate::vfs::{
@@ -37,6 +39,12 @@ pub trait UnlockedStore: Send + Sync {
     /// after the last one.
     fn read(&self, path: &str, lines: Option<LineRange>) -> Result<FileText, FileError>;
 
+    /// Returns the whole text of a file and its metadata, both of one state of the store.
+    ///
+    /// # Errors
+    /// As [`read`](UnlockedStore::read).
+    fn read_with_metadata(&self, path: &str) -> Result<(FileText, Metadata), FileError>;
+
     /// Returns the texts of files, or why one cannot be read; see [`Files::read_many`](crate::Files::read_many). The default reads
     /// one after the other.
     ///
@@ -70,6 +78,40 @@ pub trait UnlockedStore: Send + Sync {
         path: &str,
         text: &str,
         condition: &Precondition,
+    ) -> Result<FileVersion, FileError>;
+
+    /// As [`write_if`](UnlockedStore::write_if), with the times of the [`NewFile`]; its `replaces` is ignored.
+    ///
+    /// # Errors
+    /// As [`write_if`](UnlockedStore::write_if).
+    fn write_file_if(
+        &self,
+        file: &NewFile<'_>,
+        condition: &Precondition,
+    ) -> Result<FileVersion, FileError>;
+
+    /// Sets the time of the last change of a file, if the condition holds; see
+    /// [`Files::set_modified_if`](crate::Files::set_modified_if).
+    ///
+    /// # Errors
+    /// As [`metadata`](UnlockedStore::metadata); [`FileError::IsAFolder`]; [`FileError::Changed`].
+    fn set_modified_if(
+        &self,
+        path: &str,
+        modified: SystemTime,
+        condition: &Precondition,
+    ) -> Result<(), FileError>;
+
+    /// Moves a file into the place of another; see [`Files::replace_if`](crate::Files::replace_if).
+    ///
+    /// # Errors
+    /// Those of [`Files::replace_if`](crate::Files::replace_if).
+    fn replace_if(
+        &self,
+        old: &str,
+        new: &str,
+        moved: &Precondition,
+        replaced: &Precondition,
     ) -> Result<FileVersion, FileError>;
 
     /// As [`remove`](UnlockedStore::remove), if the condition holds.

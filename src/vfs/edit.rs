@@ -16,7 +16,7 @@ use crate::limits::STAGE_BYTES;
 use crate::session::history::{Change, OldHead};
 use crate::session::{Session, Txn, now};
 use inmost_format::record::history::{Before, Operation, Retired};
-use inmost_format::record::node::{File, FileInfo, What};
+use inmost_format::record::node::{Entry, File, FileInfo, What};
 use inmost_format::record::tree::Owner;
 use inmost_format::record::{Kind, Node, NodeSink, NodeSource, RecordError, RecordId, Tag, rope};
 
@@ -50,6 +50,9 @@ pub(crate) fn write(
     session.write(|txn| new.write(txn)).map(drop)
 }
 
+/// The creation time and the time of the last change, in milliseconds since 1970; `None` as in [`NewText`].
+type Times = (Option<u64>, Option<u64>);
+
 /// As [`write`], replacing an existing file, if the condition holds. Returns the state of the file.
 ///
 /// # Errors
@@ -58,16 +61,45 @@ pub(crate) fn write_if(
     session: &Session,
     path: &MemoryPath,
     text: &str,
+    (created, modified): Times,
     condition: &Precondition,
 ) -> Result<FileVersion, FileError> {
     let number = conditional(session, path, condition, |expected| {
-        let new = NewText { expected, ..NewText::new(path, text, Existing::Replace) };
+        let new = NewText::new(path, text, Existing::Replace);
+        let new = NewText { expected, created, modified, ..new };
         if text.len() > STAGE_BYTES {
             return staged::write(session, &new);
         }
         session.write(|txn| new.write(txn))
     })?;
     Ok(version_of(number.unwrap_or_default(), text))
+}
+
+/// Sets the time of the last change of a file, in milliseconds since 1970, if the condition holds. This is no change of the file: its
+/// version and the history stay.
+///
+/// # Errors
+/// [`FileError::NotFound`], [`FileError::IsAFolder`], [`FileError::Changed`].
+pub(crate) fn set_modified(
+    session: &Session,
+    path: &MemoryPath,
+    modified: u64,
+    condition: &Precondition,
+) -> Result<(), FileError> {
+    conditional(session, path, condition, |expected| {
+        session.write(|txn| {
+            let root = txn.root()?;
+            let Entry { id, tag, what, .. } = file::find(txn, &root, path)?;
+            let What::File(info) = what else { return Err(FileError::NotFound) };
+            let resolved = ResolvedPath::new(txn, &root, path)?;
+            expected.check(&resolved.target)?;
+            let what = What::File(FileInfo { modified, ..info });
+            folder::put(txn, path, &resolved, (id, tag), what)?;
+            // An earlier time is no earlier use.
+            txn.record_use(&[info.number])?;
+            Ok(())
+        })
+    })
 }
 
 /// Makes only the checks of [`write()`] that come before the quotas.

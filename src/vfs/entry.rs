@@ -46,6 +46,11 @@ pub enum EntryKind {
         created: SystemTime,
         /// The time of the last change to its text, from the same sources.
         modified: SystemTime,
+        /// The number of the file. It stays when the file is changed, moved or replaced by
+        /// [`Files::replace_if`](crate::Files::replace_if), and no other file of the store ever gets it.
+        number: u64,
+        /// The number of its last change, for a [`Precondition`](crate::Precondition). A rename is a change too.
+        version: u64,
     },
 }
 
@@ -59,6 +64,8 @@ impl Metadata {
                     lines: info.lines,
                     created: time_of(info.created),
                     modified: time_of(info.modified),
+                    number: info.number,
+                    version: info.version,
                 },
                 bytes: info.bytes,
             },

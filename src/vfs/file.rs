@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use inmost_format::secret::Wiped;
 
+use super::entry::Metadata;
 use super::error::FileError;
 use super::file_text::FileText;
 use super::folder::{ResolvedPath, Target};
@@ -147,6 +148,19 @@ pub(crate) fn read(
         return Ok((String::new().into(), number));
     }
     Ok((file.lines(range.first, last, usize::MAX)?.into(), number))
+}
+
+/// The whole text of a file with its metadata, and the number of the file.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_with_metadata(
+    open: &Open,
+    path: &MemoryPath,
+) -> Result<(FileText, Metadata, u64), FileError> {
+    let source = ReadAhead::new(open, Scope::ALL);
+    let file = FileView::of_entry(&source, find(&source, open.root(), path)?)?;
+    Ok((file.read()?.into(), Metadata::of(&file.entry, 0), file.info.number))
 }
 
 /// The whole text of a file, and its number.

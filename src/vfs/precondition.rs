@@ -119,15 +119,7 @@ pub(super) fn conditional<T>(
     mut attempt: impl FnMut(Expected) -> Result<T, FileError>,
 ) -> Result<T, FileError> {
     for _ in 0..ATTEMPTS {
-        let expected = match *condition {
-            Precondition::Absent => Expected::Absent,
-            Precondition::Version(version) => Expected::Version(version),
-            Precondition::Sha256(wanted) => match state(session, path)? {
-                Some(found) if found.sha256 == wanted => Expected::Version(found.version),
-                found => return Err(FileError::Changed(found.map(Box::new))),
-            },
-        };
-        match attempt(expected) {
+        match attempt(expectation(session, path, condition)?) {
             Err(FileError::Changed(_)) => {}
             done => return done,
         }
@@ -138,6 +130,25 @@ pub(super) fn conditional<T>(
         }
     }
     Err(FileError::Changed(state(session, path)?.map(Box::new)))
+}
+
+/// What a running call compares for a condition. A hash is compared here.
+///
+/// # Errors
+/// [`FileError::Changed`] if the file has another hash.
+pub(super) fn expectation(
+    session: &Session,
+    path: &MemoryPath,
+    condition: &Precondition,
+) -> Result<Expected, FileError> {
+    Ok(match *condition {
+        Precondition::Absent => Expected::Absent,
+        Precondition::Version(version) => Expected::Version(version),
+        Precondition::Sha256(wanted) => match state(session, path)? {
+            Some(found) if found.sha256 == wanted => Expected::Version(found.version),
+            found => return Err(FileError::Changed(found.map(Box::new))),
+        },
+    })
 }
 
 /// The state of the file at a path; `None` if there is no file.

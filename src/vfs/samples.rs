@@ -59,7 +59,7 @@ fn walk(session: &Session, folder: &str, files: &mut Vec<Value>) {
         let path = format!("{folder}/{}", entry.name);
         match entry.metadata.kind {
             EntryKind::Folder => walk(session, &path, files),
-            EntryKind::File { lines, created, modified } => {
+            EntryKind::File { lines, created, modified, .. } => {
                 let text = session.files().read(&path).unwrap();
                 files.push(json!({
                     "path": path, "bytes": entry.metadata.bytes, "lines": lines,

@@ -1,5 +1,7 @@
 //! What the memory tool works on while the store cannot be opened.
 
+use std::time::SystemTime;
+
 use inmost::{
     FileError, FileText, FileVersion, FolderEntry, LineRange, Metadata, NewFile, Page, PageCursor,
     Precondition, RankQuery, Ranked, SearchMatch, SearchQuery, StoreError, ToolCommand,
@@ -47,6 +49,10 @@ impl UnlockedStore for NoStore {
         self.error()
     }
 
+    fn read_with_metadata(&self, _: &str) -> Result<(FileText, Metadata), FileError> {
+        self.error()
+    }
+
     fn write(&self, _: &str, _: &str) -> Result<(), FileError> {
         self.error()
     }
@@ -56,6 +62,24 @@ impl UnlockedStore for NoStore {
     }
 
     fn write_if(&self, _: &str, _: &str, _: &Precondition) -> Result<FileVersion, FileError> {
+        self.error()
+    }
+
+    fn write_file_if(&self, _: &NewFile<'_>, _: &Precondition) -> Result<FileVersion, FileError> {
+        self.error()
+    }
+
+    fn set_modified_if(&self, _: &str, _: SystemTime, _: &Precondition) -> Result<(), FileError> {
+        self.error()
+    }
+
+    fn replace_if(
+        &self,
+        _: &str,
+        _: &str,
+        _: &Precondition,
+        _: &Precondition,
+    ) -> Result<FileVersion, FileError> {
         self.error()
     }
 

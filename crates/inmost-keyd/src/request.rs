@@ -156,6 +156,18 @@ impl Reply for FileText {
     }
 }
 
+impl Reply for (FileText, inmost::Metadata) {
+    type Head = inmost::Metadata;
+
+    fn into_parts(self) -> (Self::Head, Wiped) {
+        (self.1, self.0.into_parts().1)
+    }
+
+    fn from_parts(metadata: Self::Head, body: Wiped) -> Option<Self> {
+        Some((FileText::from_parts((), body)?, metadata))
+    }
+}
+
 /// The head says whether it is an error.
 impl Reply for ToolResult {
     type Head = bool;

@@ -4,7 +4,7 @@
 mod run_command;
 mod write_many;
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use inmost::{
     BackupOptions, BackupReport, ExpiryReport, ExpirySettings, ExpiryStore, FileError, FileText,
@@ -16,7 +16,7 @@ use inmost::{
 use serde::{Deserialize, Serialize};
 
 use self::run_command::CommandHead;
-use self::write_many::FileHead;
+pub(crate) use self::write_many::FileHead;
 use crate::body::WipedPath;
 use crate::facts::DaemonFacts;
 use crate::request::{Context, Kind, Request, Responder};
@@ -95,6 +95,7 @@ requests! {
     Metadata { path: WipedPath } -> inmost::Metadata, Kind::Read, |at| at.session.metadata(&path);
     Read { path: WipedPath, lines: Option<LineRange> } -> FileText, Kind::Read,
         |at| UnlockedStore::read(at.session, &path, lines);
+    ReadWithMetadata { path: WipedPath } -> (FileText, inmost::Metadata), Kind::Read, |at| at.session.read_with_metadata(&path);
     Write { path: WipedPath } -> (), Kind::Change, |at| at.session.write(&path, at.text()?);
     Append { path: WipedPath } -> (), Kind::Change, |at| at.session.append(&path, at.text()?);
     List { path: WipedPath, after: Option<PageCursor>, most: usize } -> Page<FolderEntry>, Kind::Read,
@@ -109,6 +110,12 @@ requests! {
     Version { path: WipedPath } -> Option<FileVersion>, Kind::Read, |at| at.session.version(&path);
     WriteIf { path: WipedPath, condition: Precondition } -> FileVersion, Kind::Change,
         |at| at.session.write_if(&path, at.text()?, &condition);
+    WriteFileIf { path: WipedPath, file: FileHead, condition: Precondition } -> FileVersion, Kind::Change,
+        |at| at.session.write_file_if(&file.with(&path, at.text()?), &condition);
+    SetModifiedIf { path: WipedPath, modified: SystemTime, condition: Precondition } -> (), Kind::Change,
+        |at| at.session.set_modified_if(&path, modified, &condition);
+    ReplaceIf { old: WipedPath, new: WipedPath, moved: Precondition, replaced: Precondition } -> FileVersion, Kind::Change,
+        |at| at.session.replace_if(&old, &new, &moved, &replaced);
     RemoveIf { path: WipedPath, condition: Precondition } -> (), Kind::Change,
         |at| at.session.remove_if(&path, &condition);
     RenameIf { old: WipedPath, new: WipedPath, condition: Precondition } -> u64, Kind::Change,

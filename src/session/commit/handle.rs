@@ -98,6 +98,12 @@ pub struct SessionStatus {
     pub kdf_cost: Option<KdfCost>,
     /// Whether the freshness of the store is known.
     pub anchor: AnchorStatus,
+    /// The most bytes that a file may have.
+    pub max_file_bytes: u64,
+    /// The most files that the store may have.
+    pub max_files: u64,
+    /// The most bytes of text that the store may have.
+    pub max_bytes: u64,
 }
 
 impl Session {
@@ -260,6 +266,7 @@ impl Session {
         let state = read(&self.inner.state);
         let open = state.open()?;
         let root = open.root();
+        let quotas = self.caller.quotas(*open.quotas());
         Ok(SessionStatus {
             files: root.files,
             bytes: root.bytes,
@@ -275,6 +282,9 @@ impl Session {
             protections: protections().of_keys(open.keys_granted()),
             kdf_cost: open.kdf_cost(),
             anchor: open.anchor_status(),
+            max_file_bytes: quotas.file_bytes,
+            max_files: quotas.store_files,
+            max_bytes: quotas.store_bytes,
         })
     }
 

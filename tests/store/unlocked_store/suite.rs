@@ -2,7 +2,7 @@
 //!
 //! Each function takes an empty store. A new method of the trait gets a function here.
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use inmost::{
     EntryKind, FileError, FileVersion, Files, LineRange, MemoryTool, NewFile, Page, Precondition,
@@ -13,7 +13,7 @@ use inmost::{
 pub(crate) type Case = fn(&dyn UnlockedStore);
 
 /// The whole suite, by name.
-pub(crate) const SUITE: [(&str, Case); 13] = [
+pub(crate) const SUITE: [(&str, Case); 14] = [
     ("files_are_written_read_and_appended_to", files_are_written_read_and_appended_to),
     ("many_files_are_written_by_one_call", many_files_are_written_by_one_call),
     ("metadata_tells_files_from_folders", metadata_tells_files_from_folders),
@@ -28,6 +28,7 @@ pub(crate) const SUITE: [(&str, Case); 13] = [
         "changes_are_made_only_if_their_conditions_hold",
         changes_are_made_only_if_their_conditions_hold,
     ),
+    ("a_file_takes_the_place_of_another", a_file_takes_the_place_of_another),
     ("errors_say_what_is_wrong", errors_say_what_is_wrong),
     ("tool_calls_change_files_and_report_mistakes", tool_calls_change_files_and_report_mistakes),
 ];
@@ -395,4 +396,67 @@ fn changes_are_made_only_if_their_conditions_hold(store: &dyn UnlockedStore) {
     assert_eq!((now.version, now.sha256), (moved, one.sha256));
     files.remove_if("/memories/b", &Precondition::Sha256(one.sha256)).unwrap();
     assert_eq!(files.version("/memories/b").unwrap(), None);
+}
+
+/// The text, the number, the version and the times of a file.
+fn facts(files: &Files<'_>, path: &str) -> (String, u64, u64, SystemTime, SystemTime) {
+    let (text, metadata) = files.read_with_metadata(path).unwrap();
+    assert_eq!(files.metadata(path).unwrap(), metadata);
+    let EntryKind::File { number, version, created, modified, .. } = metadata.kind else {
+        panic!("a folder")
+    };
+    (text.as_str().to_owned(), number, version, created, modified)
+}
+
+fn a_file_takes_the_place_of_another(store: &dyn UnlockedStore) {
+    const OLD: &str = "/memories/a/draft";
+    const NEW: &str = "/memories/plan.md";
+    let files = Files::new(store);
+    let day = |number: u64| UNIX_EPOCH + Duration::from_secs(number * 86_400);
+    let long = "0123456789abcdef".repeat(100_000);
+    let at = |version: u64| Precondition::Version(version);
+    for text in ["", "short", &long] {
+        let plan = NewFile::new(NEW, "plan").created(day(1)).modified(day(2));
+        let plan = files.write_file_if(&plan, &Precondition::Absent).unwrap();
+        let (_, number, version, created, modified) = facts(&files, NEW);
+        assert_eq!((version, created, modified), (plan.version, day(1), day(2)));
+        let draft = files.write_if(OLD, text, &Precondition::Absent).unwrap();
+        files.set_modified_if(OLD, day(3), &at(draft.version)).unwrap();
+        assert_eq!(facts(&files, OLD).2, draft.version, "a time is no change");
+        for (moved, replaced, now) in [
+            (at(1), at(plan.version), draft),
+            (at(draft.version), at(1), plan),
+            (at(draft.version), Precondition::Absent, plan),
+            (Precondition::Sha256([7; 32]), at(plan.version), draft),
+        ] {
+            match files.replace_if(OLD, NEW, &moved, &replaced) {
+                Err(FileError::Changed(Some(state))) => assert_eq!(*state, now),
+                other => panic!("{moved:?}, {replaced:?}: {other:?}"),
+            }
+        }
+        let (moved, replaced) = (Precondition::Sha256(draft.sha256), at(plan.version));
+        let now = files.replace_if(OLD, NEW, &moved, &replaced).unwrap();
+        assert_eq!(files.version(NEW).unwrap(), Some(now));
+        assert!(now.version > draft.version && now.sha256 == draft.sha256);
+        let expected = (text.to_owned(), number, now.version, day(1), day(3));
+        assert_eq!(facts(&files, NEW), expected);
+        assert!(!files.exists("/memories/a").unwrap());
+        files.remove(NEW).unwrap();
+    }
+    // Without a file at the new path it is a rename, which keeps the number of the file.
+    let draft = files.write_if(OLD, "x", &Precondition::Absent).unwrap();
+    let number = facts(&files, OLD).1;
+    let late = files.set_modified_if(OLD, day(3), &at(draft.version + 1));
+    assert!(matches!(late, Err(FileError::Changed(Some(_)))));
+    let now = files.replace_if(OLD, NEW, &at(draft.version), &Precondition::Absent).unwrap();
+    assert_eq!((facts(&files, NEW).1, facts(&files, NEW).2), (number, now.version));
+    let missing = files.replace_if(OLD, NEW, &at(draft.version), &at(now.version));
+    assert!(matches!(missing, Err(FileError::NotFound)));
+    let itself = files.replace_if(NEW, NEW, &at(now.version), &at(now.version));
+    assert!(matches!(itself, Err(FileError::AlreadyExists)));
+    files.write("/memories/folder/below", "").unwrap();
+    let folder = files.replace_if(NEW, "/memories/folder", &at(now.version), &Precondition::Absent);
+    assert!(matches!(folder, Err(FileError::Changed(None))));
+    let folder = files.set_modified_if("/memories/folder", day(1), &at(1));
+    assert!(matches!(folder, Err(FileError::IsAFolder(_))));
 }

@@ -1,6 +1,6 @@
 //! Files, tool calls, the history and the expiry of a store that a key daemon holds.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use inmost::{
     Expiry, ExpiryReport, ExpirySettings, ExpiryStatus, ExpiryStore, FileError, FileText,
@@ -35,6 +35,10 @@ impl UnlockedStore for Client {
         self.file(requests::Read { path: wiped(path), lines }, "")
     }
 
+    fn read_with_metadata(&self, path: &str) -> Result<(FileText, Metadata), FileError> {
+        self.file(requests::ReadWithMetadata { path: wiped(path) }, "")
+    }
+
     fn write(&self, path: &str, text: &str) -> Result<(), FileError> {
         self.file(requests::Write { path: wiped(path) }, text)
     }
@@ -50,6 +54,39 @@ impl UnlockedStore for Client {
         condition: &Precondition,
     ) -> Result<FileVersion, FileError> {
         self.file(requests::WriteIf { path: wiped(path), condition: *condition }, text)
+    }
+
+    fn write_file_if(
+        &self,
+        file: &NewFile<'_>,
+        condition: &Precondition,
+    ) -> Result<FileVersion, FileError> {
+        let (path, condition) = (wiped(file.path), *condition);
+        let head = requests::FileHead::of(file);
+        self.file(requests::WriteFileIf { path, file: head, condition }, file.text)
+    }
+
+    fn set_modified_if(
+        &self,
+        path: &str,
+        modified: SystemTime,
+        condition: &Precondition,
+    ) -> Result<(), FileError> {
+        // serde refuses a time before 1970. The store would make it 1970 anyway.
+        let modified = modified.max(UNIX_EPOCH);
+        let (path, condition) = (wiped(path), *condition);
+        self.file(requests::SetModifiedIf { path, modified, condition }, "")
+    }
+
+    fn replace_if(
+        &self,
+        old: &str,
+        new: &str,
+        moved: &Precondition,
+        replaced: &Precondition,
+    ) -> Result<FileVersion, FileError> {
+        let (old, new, moved, replaced) = (wiped(old), wiped(new), *moved, *replaced);
+        self.file(requests::ReplaceIf { old, new, moved, replaced }, "")
     }
 
     fn remove_if(&self, path: &str, condition: &Precondition) -> Result<(), FileError> {

@@ -41,17 +41,20 @@ impl WriteMany {
 /// The files of these heads, with the paths and texts of the body.
 pub(super) fn files(heads: Vec<FileHead>, body: &[u8]) -> Result<Vec<NewFile<'_>>, StoreError> {
     let mut rest = body;
-    let mut file = |head: FileHead| {
-        let mut file = NewFile::new(take(&mut rest)?, take(&mut rest)?);
-        FileHead { created: file.created, modified: file.modified, replaces: file.replaces } = head;
-        Some(file)
-    };
+    let mut file = |head: FileHead| Some(head.with(take(&mut rest)?, take(&mut rest)?));
     let files = heads.into_iter().map(&mut file).collect::<Option<_>>();
     files.filter(|_| rest.is_empty()).ok_or_else(|| malformed("malformed files"))
 }
 
 impl FileHead {
-    fn of(file: &NewFile<'_>) -> Self {
+    /// The file of this head.
+    pub(super) fn with<'a>(self, path: &'a str, text: &'a str) -> NewFile<'a> {
+        let mut file = NewFile::new(path, text);
+        Self { created: file.created, modified: file.modified, replaces: file.replaces } = self;
+        file
+    }
+
+    pub(crate) fn of(file: &NewFile<'_>) -> Self {
         // serde refuses a time before 1970. The store would make it 1970 anyway.
         let time = |time: Option<SystemTime>| time.map(|time| time.max(UNIX_EPOCH));
         let (created, modified) = (time(file.created), time(file.modified));

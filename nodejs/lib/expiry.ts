@@ -1,6 +1,7 @@
-import { count, flag, keepInThread, made, optional } from './arguments.js';
+import { count, flag, keepInThread, known, made, optional } from './arguments.js';
 import { run } from './errors.js';
 import * as native from './native.js';
+import { counted, type WithProgress } from './progress.js';
 import { date, ExpiredFile, type ExpiryHindrance, type ExpiryReport, type ExpiryStatus } from './records.js';
 
 /**
@@ -33,6 +34,7 @@ export class Expiry {
    * Copies of the store then hold the days on which files were last read, encrypted like everything else.
    */
   async set(settings: { record: boolean; atUnlockMs?: number | undefined }): Promise<void> {
+    known(settings, ['record', 'atUnlockMs']);
     const record = flag(settings.record, 'record');
     return run(() => this.#store.setExpiry(record, optional(count, settings.atUnlockMs, 'atUnlockMs')));
   }
@@ -43,9 +45,11 @@ export class Expiry {
    * No file counts as unused for longer than readings are recorded. Each file is deleted in a change of its own, unless it was
    * used meanwhile. If nothing can expire, `hindrance` says why.
    */
-  async expire(unusedForMs: number, options: { dryRun?: boolean | undefined } = {}): Promise<ExpiryReport> {
+  async expire(unusedForMs: number, options: { dryRun?: boolean | undefined } & WithProgress = {}): Promise<ExpiryReport> {
+    known(options, ['dryRun', 'progress']);
     const dryRun = optional(flag, options.dryRun, 'dryRun') ?? false;
-    const report = await run(() => this.#store.expire(count(unusedForMs, 'unusedForMs'), dryRun));
+    const unusedFor = count(unusedForMs, 'unusedForMs');
+    const report = await counted(options, (counter) => this.#store.expire(unusedFor, dryRun, counter));
     const { unlisted, bytes } = report;
     const hindrance = (report.hindrance ?? null) as ExpiryHindrance | null;
     return { files: report.files.map((file) => new ExpiredFile(file)), unlisted, bytes, hindrance };

@@ -1,4 +1,4 @@
-import { count, flag, keepInThread, made, optional, text, time } from './arguments.js';
+import { count, flag, keepInThread, known, made, optional, text, time } from './arguments.js';
 import { exception, run, runNow, type FileError, type StoreError } from './errors.js';
 import * as native from './native.js';
 import { items } from './pages.js';
@@ -102,13 +102,16 @@ export class Files {
    * Each file is one atomic step; the call as a whole is not. A file that already has the text is `unchanged`.
    */
   async writeMany(files: Iterable<NewFile>): Promise<Array<'written' | 'unchanged' | FileError>> {
-    const given = Array.from(files, (file) => ({
-      path: text(file.path, 'path'),
-      text: text(file.text, 'text'),
-      createdMs: optional(time, file.created, 'created'),
-      modifiedMs: optional(time, file.modified, 'modified'),
-      replaces: optional(flag, file.replaces, 'replaces'),
-    }));
+    const given = Array.from(files, (file) => {
+      known(file, ['path', 'text', 'created', 'modified', 'replaces']);
+      return {
+        path: text(file.path, 'path'),
+        text: text(file.text, 'text'),
+        createdMs: optional(time, file.created, 'created'),
+        modifiedMs: optional(time, file.modified, 'modified'),
+        replaces: optional(flag, file.replaces, 'replaces'),
+      };
+    });
     const results = await run(() => this.#store.writeMany(given));
     return results.map((result) => (typeof result === 'string' ? (result as 'written' | 'unchanged') : (exception(result) as FileError)));
   }
@@ -121,6 +124,7 @@ export class Files {
 
   /** Everything below a folder, depth first, a folder before its entries. Reads the store page by page. */
   walk(path = '/memories', options: { maxDepth?: number | undefined } = {}): AsyncGenerator<WalkEntry, void, undefined> {
+    known(options, ['maxDepth']);
     const depth = optional(count, options.maxDepth, 'maxDepth');
     const folder = text(path, 'path');
     return items((): native.Pages => this.#store.walk(folder, depth), (raw: native.WalkEntry) => new WalkEntry(raw));
@@ -133,6 +137,7 @@ export class Files {
    * backreferences and no lookaround.
    */
   search(what: string | { regex: string }, options: SearchOptions = {}): AsyncGenerator<SearchMatch, void, undefined> {
+    known(options, ['path', 'ignoreCase', 'maxMatchesPerFile']);
     const isRegex = typeof what !== 'string';
     const search = {
       pattern: text(isRegex ? what.regex : what, isRegex ? 'regex' : 'text'),
@@ -153,6 +158,7 @@ export class Files {
    * has changed. Rejects with `EmptySearch` if there is no word.
    */
   async rank(words: string, options: RankOptions = {}): Promise<Ranked> {
+    known(options, ['path', 'limit', 'skip', 'since']);
     const path = optional(text, options.path, 'path') ?? '/memories';
     const rank = {
       limit: optional(count, options.limit, 'limit'),

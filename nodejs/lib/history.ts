@@ -1,7 +1,8 @@
-import { count, flag, keepInThread, made, optional, text, time } from './arguments.js';
+import { count, flag, keepInThread, known, made, optional, text, time } from './arguments.js';
 import { exception, isFailure, run, type FileError } from './errors.js';
 import * as native from './native.js';
 import { items } from './pages.js';
+import { counted, type WithProgress } from './progress.js';
 import {
   UndoStep,
   VersionInfo,
@@ -61,9 +62,10 @@ export class History {
   }
 
   /** Makes the steps of a plan. A step whose file has changed since the plan changes nothing. */
-  async undo(plan: UndoPlan): Promise<Undone[]> {
+  async undo(plan: UndoPlan, options: WithProgress = {}): Promise<Undone[]> {
+    known(options, ['progress']);
     if (!(plan instanceof UndoPlan)) throw new TypeError('plan must be an UndoPlan');
-    const results = await run(() => this.#store.undo(plan.native()));
+    const results = await counted(options, (counter) => this.#store.undo(plan.native(), counter));
     return results.map((result) =>
       isFailure(result)
         ? { version: null, reason: exception(result) as FileError }
@@ -75,12 +77,12 @@ export class History {
    * Removes versions of what is or was at or below a path: all, or those up to and including the version `until`. Returns how
    * many entries.
    *
-   * The ciphertext stays in the store's files until `inmost compact` or `inmost purge`.
+   * The ciphertext stays in the store's files until `Store.compact` or `Store.purge`.
    */
-  async forget(path: string, options: { until?: number | undefined } = {}): Promise<number> {
-    return run(() =>
-      this.#store.forget(text(path, 'path'), optional(count, options.until, 'until')),
-    );
+  async forget(path: string, options: { until?: number | undefined } & WithProgress = {}): Promise<number> {
+    known(options, ['until', 'progress']);
+    const [at, until] = [text(path, 'path'), optional(count, options.until, 'until')];
+    return counted(options, (counter) => this.#store.forget(at, until, counter));
   }
 
   /** The settings, and what the history holds. */
@@ -91,6 +93,7 @@ export class History {
 
   /** Sets how long versions are kept; `keepMs: null` keeps none and drops those that are kept. */
   async set(settings: { keepMs: number | null; maxBytes?: number | undefined }): Promise<void> {
+    known(settings, ['keepMs', 'maxBytes']);
     if (settings.keepMs === undefined) throw new TypeError('keepMs must be a number, or null to keep none');
     const keep = optional(count, settings.keepMs, 'keepMs');
     return run(() => this.#store.setHistory(keep, optional(count, settings.maxBytes, 'maxBytes')));
@@ -137,6 +140,7 @@ export class UndoPlan {
 }
 
 function parse(query: VersionQuery): native.Query {
+  known(query, ['path', 'confined', 'file', 'actor', 'kind', 'channel', 'since', 'until']);
   return {
     path: optional(text, query.path, 'path'),
     confined: optional(flag, query.confined, 'confined'),

@@ -26,22 +26,32 @@ import * as native from './native.js';
 
 export { FileError, InmostError, StoreError } from './errors.js';
 export type { ErrorCode, FileErrorCode, StoreErrorCode } from './errors.js';
+export { Backups } from './backups.js';
 export { Expiry } from './expiry.js';
 export { Files } from './files.js';
 export type { RankOptions, SearchOptions } from './files.js';
 export { History, UndoPlan } from './history.js';
 export type { VersionQuery } from './history.js';
-export { ExpiredFile, FileVersion, FolderEntry, Ranked, RankedFile, SearchMatch, ToolResult, UndoStep, VersionInfo, WalkEntry } from './records.js';
+export { Keyslots } from './keyslots.js';
+export type { ConnectOptions, CreateOptions, Credential, InMemoryOptions, Limits, OpenOptions } from './options.js';
+export { ExpiredFile, FileVersion, FolderEntry, Ranked, RankedFile, SearchMatch, StoreProblem, ToolResult, UndoStep, VersionInfo, WalkEntry } from './records.js';
 export type {
+  BackupInfo,
+  BackupReport,
+  CheckReport,
   ExpiryHindrance,
   ExpiryReport,
   ExpiryStatus,
+  Freshness,
   HistoryStatus,
+  Keyslot,
   Metadata,
   NewFile,
   Precondition,
+  SlotKind,
   StoreStatus,
   Undone,
+  VerifiedCopy,
   VersionChannel,
   VersionKind,
   VersionText,
@@ -49,7 +59,7 @@ export type {
 export { Postgres, Vault } from './postgres.js';
 export type { PostgresOptions } from './postgres.js';
 export { Store } from './store.js';
-export type { ConnectOptions, CreateOptions, Credential, InMemoryOptions, Limits, OpenOptions } from './store.js';
+export type { BackupOptions } from './store.js';
 export { MemoryTool } from './tool.js';
 export type { MemoryToolOptions } from './tool.js';
 

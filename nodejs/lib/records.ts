@@ -183,6 +183,99 @@ export interface StoreStatus {
   readonly commit: number;
   /** Bytes that the engine's files occupy on disk, without the journal, the headers and the reserve for a full disk. */
   readonly diskBytes: number;
+  /** Whether it would be noticed if the newest changes were missing. */
+  readonly freshness: Freshness;
+}
+
+/**
+ * Whether it would be noticed if the newest changes of a store were missing: `known`; `unknown`, because the anchor was missing or
+ * damaged; `was_missing`, because the anchor of the application is new; `failing`, because an anchor cannot be used; `none` in
+ * memory, and in a database without an anchor.
+ */
+export type Freshness = 'known' | 'unknown' | 'was_missing' | 'failing' | 'none';
+
+export type SlotKind = 'passphrase' | 'passphrase and keyfile' | 'recovery key' | 'raw key';
+
+/** A keyslot: one credential that opens the store. */
+export interface Keyslot {
+  /** From 0 to 7. */
+  readonly number: number;
+  readonly kind: SlotKind;
+  /** Chosen by the owner; the kind by default. */
+  readonly label: string;
+  /** When its credential was added, by the clock of that machine. */
+  readonly created: Date;
+  /** Whether this store was opened through it. */
+  readonly isCurrent: boolean;
+}
+
+/** A copy that was read back. */
+export interface VerifiedCopy {
+  /** Records that were read and authenticated. */
+  readonly records: number;
+  readonly files: number;
+  /** Bytes of text. */
+  readonly bytes: number;
+}
+
+/** A backup that was made and read back. */
+export interface BackupReport {
+  /** Its number in the folder. */
+  readonly number: number;
+  readonly verified: VerifiedCopy;
+  /** Bytes that it added to the folder. */
+  readonly addedBytes: number;
+  /** The numbers of the earlier backups that were removed by age and count. */
+  readonly removed: readonly number[];
+  /** Whether the records of removed backups are gone. If not, a file of the folder is damaged or cannot be removed. */
+  readonly isCleared: boolean;
+}
+
+/** A backup in a folder. Nothing of it is authenticated yet. */
+export interface BackupInfo {
+  readonly number: number;
+  /** When it was made; `null` if its manifest is damaged, and then it cannot be restored. */
+  readonly time: Date | null;
+  /** Bytes of the files that only this backup brought. Later ones use them too. */
+  readonly ownBytes: number;
+  /** The id of its store, in hexadecimal digits. */
+  readonly store: string;
+}
+
+/** A problem in a store. */
+export class StoreProblem extends Value {
+  static override readonly hidden = ['names'];
+  /** The names on the way from the root; empty for what has no path. */
+  readonly names: readonly string[];
+  /** What is affected, in general words. */
+  readonly what: string;
+  /** The problem, in general words. */
+  readonly how: string;
+
+  /** @internal */
+  constructor(problem: native.StoreProblem) {
+    super();
+    this.names = problem.names;
+    this.what = problem.what;
+    this.how = problem.how;
+  }
+}
+
+/** The result of a check. */
+export interface CheckReport {
+  /** Whether the check found no problem. */
+  readonly isClean: boolean;
+  /** Records read. */
+  readonly records: number;
+  readonly files: number;
+  /** Bytes of text. */
+  readonly bytes: number;
+  /** Intact records without a reference to them. They are harmless; `compact` removes them. */
+  readonly orphans: number;
+  /** The problems in the order in which they were found; the first 10,000. */
+  readonly problems: readonly StoreProblem[];
+  /** The number of further problems. */
+  readonly unlisted: number;
 }
 
 export type VersionKind =
@@ -381,6 +474,15 @@ export function metadata(metadata: native.Metadata): Metadata {
     created: date(metadata.createdMs),
     modified: date(metadata.modifiedMs),
   };
+}
+
+export function keyslot({ number, kind, label, createdMs, isCurrent }: native.Keyslot): Keyslot {
+  return { number, kind: kind as SlotKind, label, created: new Date(createdMs), isCurrent };
+}
+
+export function checkReport(report: native.CheckReport): CheckReport {
+  const problems = report.problems.map((problem) => new StoreProblem(problem));
+  return { isClean: problems.length === 0, ...report, problems };
 }
 
 export function date(milliseconds: number | undefined | null): Date | null {

@@ -1,61 +1,33 @@
-import { bytes, count, hostPath, keepInThread, known, made, optional, secret, text } from './arguments.js';
+import { count, flag, hostPath, keepInThread, known, made, optional } from './arguments.js';
 import { run } from './errors.js';
 import { Expiry } from './expiry.js';
 import { Files } from './files.js';
 import { History } from './history.js';
-import { NativeStore, type NativeVault, type StoreOptions } from './native.js';
+import { Keyslots } from './keyslots.js';
+import { NativeStore, type NativeVault } from './native.js';
+import {
+  CREDENTIAL,
+  LIMITS,
+  parse,
+  type ConnectOptions,
+  type CreateOptions,
+  type InMemoryOptions,
+  type OpenOptions,
+} from './options.js';
 import { Vault } from './postgres.js';
-import type { StoreStatus } from './records.js';
+import { counted, type WithProgress } from './progress.js';
+import { checkReport, type BackupReport, type CheckReport, type Freshness, type StoreStatus } from './records.js';
 import { MemoryTool, type MemoryToolOptions } from './tool.js';
 
-/** What opens a store. Bytes are copied before the call returns its promise, so that they can be overwritten then. */
-export type Credential =
-  | {
-      passphrase: string | Uint8Array;
-      /** A second secret beside the passphrase: the path of a keyfile, or its bytes. */
-      keyfile?: string | URL | Uint8Array | undefined;
-      recoveryKey?: undefined;
-      rawKey?: undefined;
-    }
-  | { recoveryKey: string | Uint8Array; passphrase?: undefined; keyfile?: undefined; rawKey?: undefined }
-  | {
-      /** 32 random bytes. */
-      rawKey: Uint8Array;
-      passphrase?: undefined;
-      keyfile?: undefined;
-      recoveryKey?: undefined;
-    };
-
-/** Limits of an open store. */
-export interface Limits {
-  /** Labels the changes of `files` in the history. */
-  actor?: string | undefined;
-  /** Locks the store once it was unused for this long. */
-  idleLockMs?: number | undefined;
-  maxFileBytes?: number | undefined;
-  maxFiles?: number | undefined;
-  maxStoreBytes?: number | undefined;
+/** What a backup copies, and which earlier backups of the store stay. */
+export interface BackupOptions {
+  /** Copies the history too; `false` by default. */
+  withVersions?: boolean | undefined;
+  /** This many of the newest stay, the new one included; 10 by default. */
+  keep?: number | undefined;
+  /** Younger ones than this stay as well; 30 days by default. */
+  keepWithinMs?: number | undefined;
 }
-
-export interface Anchored {
-  /** A file outside the store that detects an older copy of it. */
-  anchor?: string | URL | undefined;
-}
-
-export interface Kept {
-  /** How long earlier versions of files are kept; they are not by default. */
-  historyMs?: number | undefined;
-}
-
-export interface AtLeast {
-  /** What `mark` returned earlier, here or in another process: a store that has not come that far is `RolledBack`. */
-  atLeast?: Uint8Array | undefined;
-}
-
-export type OpenOptions = Credential & Limits & Anchored & AtLeast;
-export type CreateOptions = Credential & Limits & Anchored & Kept;
-export type InMemoryOptions = Limits & Kept;
-export type ConnectOptions = Anchored & Pick<Limits, 'actor'>;
 
 /**
  * An unlocked store. Lock it at the end: with `await using`, or with `close` in a `finally`.
@@ -70,6 +42,8 @@ export class Store {
   readonly history: History;
   /** The expiry of unused files. Off by default. */
   readonly expiry: Expiry;
+  /** The credentials that open the store. */
+  readonly keyslots: Keyslots;
   readonly #store: NativeStore;
 
   private constructor(store: NativeStore) {
@@ -77,6 +51,7 @@ export class Store {
     this.files = new Files(store);
     this.history = new History(store);
     this.expiry = new Expiry(store);
+    this.keyslots = new Keyslots(store);
     keepInThread(this);
   }
 
@@ -93,7 +68,7 @@ export class Store {
 
   /** Unlocks an existing store. */
   static async open(path: string | URL | Vault, options: OpenOptions): Promise<Store> {
-    const given = parse(options, [...CREDENTIAL, ...LIMITS, 'anchor', 'atLeast']);
+    const given = parse(options, [...CREDENTIAL, ...LIMITS, 'anchor', 'atLeast', 'requireFresh']);
     return new Store(await run(() => NativeStore.open(...place(path), given)));
   }
 
@@ -118,7 +93,59 @@ export class Store {
 
   /** Counts and sizes. */
   async status(): Promise<StoreStatus> {
-    return run(() => this.#store.status());
+    const status = await run(() => this.#store.status());
+    return { ...status, freshness: status.freshness as Freshness };
+  }
+
+  /**
+   * Checks the whole store: authenticates every record and compares it with the references to it. Changes nothing.
+   *
+   * Damage is not an error here; the report lists it. Writers wait meanwhile, readers do not. `progress` gets the number of
+   * records read so far; each record is read twice.
+   */
+  async check(options: WithProgress = {}): Promise<CheckReport> {
+    known(options, ['progress']);
+    return checkReport(await counted(options, (counter) => this.#store.check(counter)));
+  }
+
+  /**
+   * Rewrites the store under a fresh data key, with the versions that it keeps. Deleted and overwritten content is then gone from
+   * its files, and its space is free. `progress` gets the number of records written.
+   *
+   * Rejects with `Tampered` if a live record is damaged. After another error nothing has changed, unless the store has halted.
+   */
+  async compact(options: WithProgress = {}): Promise<void> {
+    known(options, ['progress']);
+    return counted(options, (counter) => this.#store.compact(counter));
+  }
+
+  /** As `compact`, and drops every version that the history keeps. Backups are not purged. */
+  async purge(options: WithProgress = {}): Promise<void> {
+    known(options, ['progress']);
+    return counted(options, (counter) => this.#store.purge(counter));
+  }
+
+  /** Whether `compact` is worth its cost: the store takes more than four times the live bytes plus 16 MiB on disk. */
+  async compactionDue(): Promise<boolean> {
+    return run(() => this.#store.compactionDue());
+  }
+
+  /**
+   * Makes a backup in a folder that may have earlier ones, and reads it back. `Backups` lists and restores them.
+   *
+   * What has not changed since the newest backup is shared with it. `progress` gets the number of records copied, then the number
+   * read back. The backups open with the credentials that the store had when they were made.
+   *
+   * Rejects with `StoreAlreadyExists` if the folder holds something else, and with `InUse` while another process makes a backup
+   * there.
+   */
+  async backupInto(folder: string | URL, options: BackupOptions & WithProgress = {}): Promise<BackupReport> {
+    known(options, ['withVersions', 'keep', 'keepWithinMs', 'progress']);
+    const path = hostPath(folder, 'folder');
+    const withVersions = optional(flag, options.withVersions, 'withVersions') ?? false;
+    const keep = optional(count, options.keep, 'keep');
+    const keepWithin = optional(count, options.keepWithinMs, 'keepWithinMs');
+    return counted(options, (counter) => this.#store.backupInto(path, withVersions, keep, keepWithin, counter));
   }
 
   /**
@@ -150,31 +177,9 @@ export class Store {
   }
 }
 
-const CREDENTIAL = ['passphrase', 'keyfile', 'recoveryKey', 'rawKey'];
-const LIMITS = ['actor', 'idleLockMs', 'maxFileBytes', 'maxFiles', 'maxStoreBytes'];
-
 /** A path or URL, or a vault. A `URL` object of a database is not a file. */
 function place(path: string | URL | Vault): [string, NativeVault | undefined] {
   if (path instanceof Vault) return ['', Vault.native(path)];
   const isFile = !(path instanceof URL) || path.protocol === 'file:';
   return [isFile ? hostPath(path, 'path') : path.href, undefined];
-}
-
-function parse(options: Partial<OpenOptions & Kept>, names: readonly string[]): StoreOptions {
-  known(options, names);
-  const { keyfile } = options;
-  return {
-    passphrase: optional(secret, options.passphrase, 'passphrase'),
-    keyfile: keyfile instanceof URL ? hostPath(keyfile, 'keyfile') : optional(secret, keyfile, 'keyfile'),
-    recoveryKey: optional(secret, options.recoveryKey, 'recoveryKey'),
-    rawKey: optional(bytes, options.rawKey, 'rawKey'),
-    historyMs: optional(count, options.historyMs, 'historyMs'),
-    anchor: optional(hostPath, options.anchor, 'anchor'),
-    atLeast: optional(bytes, options.atLeast, 'atLeast'),
-    actor: optional(text, options.actor, 'actor'),
-    idleLockMs: optional(count, options.idleLockMs, 'idleLockMs'),
-    maxFileBytes: optional(count, options.maxFileBytes, 'maxFileBytes'),
-    maxFiles: optional(count, options.maxFiles, 'maxFiles'),
-    maxStoreBytes: optional(count, options.maxStoreBytes, 'maxStoreBytes'),
-  };
 }

@@ -19,7 +19,7 @@ export interface MemoryToolOptions {
   lockedHint?: string | undefined;
   /**
    * Lets an edit forget every earlier version of its file, and a `delete` every version of the path. It cannot
-   * be undone. The ciphertext stays until `inmost compact` or `inmost purge`.
+   * be undone. The ciphertext stays until `Store.compact` or `Store.purge`.
    */
   deleteForgets?: boolean | undefined;
   /** The most bytes of one file that the model can write. The quotas of the store hold as well, here and below. */

@@ -835,7 +835,9 @@ function __napiStampBindingTarget(exportsObject, target) {
 // linked import resolves to `undefined`.
 module.exports.__napiBindingTarget = __napiStampBindingTarget(nativeBinding, __napiLoadedBindingTarget)
 module.exports = nativeBinding
+module.exports.NativeBackups = nativeBinding.NativeBackups
 module.exports.NativePostgres = nativeBinding.NativePostgres
+module.exports.NativeProgress = nativeBinding.NativeProgress
 module.exports.NativeStore = nativeBinding.NativeStore
 module.exports.NativeTool = nativeBinding.NativeTool
 module.exports.NativeUndoPlan = nativeBinding.NativeUndoPlan

@@ -6,6 +6,7 @@ use napi_derive::napi;
 
 use crate::errors;
 use crate::options::duration;
+use crate::progress::{NativeProgress, counter};
 use crate::records::{self, ExpiryReport, ExpiryStatus};
 use crate::store::NativeStore;
 use crate::task::{Work, plain};
@@ -39,9 +40,15 @@ impl NativeStore {
 
     /// Deletes the files that were unused for this long, or only lists them.
     #[napi(ts_return_type = "Promise<ExpiryReport>")]
-    pub fn expire(&self, unused_for_ms: i64, dry_run: bool) -> AsyncTask<Work<ExpiryReport>> {
+    pub fn expire(
+        &self,
+        unused_for_ms: i64,
+        dry_run: bool,
+        progress: Option<&NativeProgress>,
+    ) -> AsyncTask<Work<ExpiryReport>> {
+        let progress = counter(progress);
         self.with(plain, move |store| {
-            let report = store.expiry().expire(duration(unused_for_ms), dry_run, |_| {});
+            let report = store.expiry().expire(duration(unused_for_ms), dry_run, progress);
             report.map(|report| records::expiry_report(&report))
         })
     }

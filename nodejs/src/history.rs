@@ -10,6 +10,7 @@ use napi_derive::napi;
 use crate::errors::{self, Failure};
 use crate::options::{self, count, time};
 use crate::pages::{PAGE, Pages, Rows};
+use crate::progress::{NativeProgress, counter};
 use crate::records::{self, HistoryStatus, UndoStep, VersionInfo, number};
 use crate::store::NativeStore;
 use crate::task::{Work, plain};
@@ -70,16 +71,26 @@ impl NativeStore {
 
     /// Makes the steps of a plan.
     #[napi(ts_return_type = "Promise<Array<any>>")]
-    pub fn undo(&self, plan: &NativeUndoPlan) -> AsyncTask<Work<Vec<Undone>>> {
-        let plan = Arc::clone(&plan.plan);
-        self.with(undone, move |store| store.history().undo(&plan, |_| {}))
+    pub fn undo(
+        &self,
+        plan: &NativeUndoPlan,
+        progress: Option<&NativeProgress>,
+    ) -> AsyncTask<Work<Vec<Undone>>> {
+        let (plan, progress) = (Arc::clone(&plan.plan), counter(progress));
+        self.with(undone, move |store| store.history().undo(&plan, progress))
     }
 
     /// Removes versions of what is or was at or below a path: all, or those up to and including `until`. Returns how many entries.
     #[napi(ts_return_type = "Promise<number>")]
-    pub fn forget(&self, path: String, until: Option<i64>) -> AsyncTask<Work<i64>> {
+    pub fn forget(
+        &self,
+        path: String,
+        until: Option<i64>,
+        progress: Option<&NativeProgress>,
+    ) -> AsyncTask<Work<i64>> {
+        let mut progress = counter(progress);
         self.with(plain, move |store| {
-            store.versions().forget(&path, until.map(count), &mut |_| {}).map(number)
+            store.versions().forget(&path, until.map(count), &mut progress).map(number)
         })
     }
 

@@ -22,6 +22,7 @@ pub struct StoreOptions {
     pub history_ms: Option<i64>,
     pub anchor: Option<String>,
     pub at_least: Option<Uint8Array>,
+    pub require_fresh: Option<bool>,
     pub actor: Option<String>,
     pub idle_lock_ms: Option<i64>,
     pub max_file_bytes: Option<i64>,
@@ -80,6 +81,9 @@ impl StoreOptions {
         let mut options = VaultOptions::new().session(self.session());
         if let Some(mark) = &self.at_least {
             options = options.at_least(FreshnessMark::from_bytes(mark));
+        }
+        if self.require_fresh.unwrap_or_default() {
+            options = options.require_fresh();
         }
         match self.anchor() {
             Some(file) => options.freshness_anchor(Arc::new(FileAnchor::new(file))),

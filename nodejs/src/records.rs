@@ -163,6 +163,64 @@ pub struct StoreStatus {
     pub bytes: i64,
     pub commit: i64,
     pub disk_bytes: i64,
+    pub freshness: String,
+}
+
+/// A keyslot.
+#[napi(object, object_from_js = false)]
+pub struct Keyslot {
+    pub number: i64,
+    pub kind: String,
+    pub label: String,
+    pub created_ms: i64,
+    pub is_current: bool,
+}
+
+/// A copy that was read back.
+#[napi(object, object_from_js = false)]
+pub struct VerifiedCopy {
+    pub records: i64,
+    pub files: i64,
+    pub bytes: i64,
+}
+
+/// A backup that was made and read back.
+#[napi(object, object_from_js = false)]
+pub struct BackupReport {
+    pub number: i64,
+    pub verified: VerifiedCopy,
+    pub added_bytes: i64,
+    pub removed: Vec<i64>,
+    pub is_cleared: bool,
+}
+
+/// A backup in a folder.
+#[napi(object, object_from_js = false)]
+pub struct BackupInfo {
+    pub number: i64,
+    pub time_ms: Option<i64>,
+    pub own_bytes: i64,
+    pub store: String,
+}
+
+/// A problem in a store.
+#[napi(object, object_from_js = false)]
+pub struct StoreProblem {
+    #[napi(ts_type = "Array<string>")]
+    pub names: Vec<Text>,
+    pub what: String,
+    pub how: String,
+}
+
+/// The result of a check.
+#[napi(object, object_from_js = false)]
+pub struct CheckReport {
+    pub records: i64,
+    pub files: i64,
+    pub bytes: i64,
+    pub orphans: i64,
+    pub problems: Vec<StoreProblem>,
+    pub unlisted: i64,
 }
 
 /// Hands a text to JavaScript without another copy, which would not be wiped.
@@ -312,6 +370,60 @@ pub(crate) fn status(status: &inmost::SessionStatus) -> StoreStatus {
         bytes: number(status.bytes),
         commit: number(status.commit),
         disk_bytes: number(status.disk_bytes),
+        freshness: status.anchor.name().to_owned(),
+    }
+}
+
+pub(crate) fn keyslot(slot: &inmost::SlotInfo) -> Keyslot {
+    Keyslot {
+        number: slot.number().into(),
+        kind: slot.kind().to_string(),
+        label: slot.label().to_owned(),
+        created_ms: milliseconds(slot.created()),
+        is_current: slot.is_current(),
+    }
+}
+
+pub(crate) fn verified_copy(copy: &inmost::VerifiedCopy) -> VerifiedCopy {
+    VerifiedCopy {
+        records: number(copy.records),
+        files: number(copy.files),
+        bytes: number(copy.bytes),
+    }
+}
+
+pub(crate) fn backup_report(report: &inmost::BackupReport) -> BackupReport {
+    BackupReport {
+        number: number(report.number),
+        verified: verified_copy(&report.verified),
+        added_bytes: number(report.added_bytes),
+        removed: report.removed.iter().copied().map(number).collect(),
+        is_cleared: report.is_cleared,
+    }
+}
+
+pub(crate) fn backup_info(info: &inmost::BackupInfo) -> BackupInfo {
+    BackupInfo {
+        number: number(info.number),
+        time_ms: info.time.map(milliseconds),
+        own_bytes: number(info.own_bytes),
+        store: format!("{:032x}", u128::from_be_bytes(info.store)),
+    }
+}
+
+pub(crate) fn check_report(report: &inmost::CheckReport) -> CheckReport {
+    let problems = report.problems.iter().map(|problem| StoreProblem {
+        names: problem.names.iter().map(|name| Text::of(name)).collect(),
+        what: problem.what.to_owned(),
+        how: problem.how.to_owned(),
+    });
+    CheckReport {
+        records: number(report.records),
+        files: number(report.files),
+        bytes: number(report.bytes),
+        orphans: number(report.orphans),
+        problems: problems.collect(),
+        unlisted: number(report.unlisted),
     }
 }
 

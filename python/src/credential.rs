@@ -12,27 +12,50 @@ use inmost::{
 use inmost_keyd::Secret;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyString};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyString};
 
 use crate::errors;
 use crate::text::Text;
 
 /// The arguments of a call that name a credential.
-pub(crate) struct Given<'a, 'py> {
-    pub(crate) passphrase: Option<&'a Bound<'py, PyAny>>,
-    pub(crate) keyfile: Option<&'a Bound<'py, PyAny>>,
-    pub(crate) recovery_key: Option<&'a Bound<'py, PyAny>>,
-    pub(crate) raw_key: Option<&'a Bound<'py, PyAny>>,
+#[derive(Default)]
+pub(crate) struct Given<'py> {
+    passphrase: Option<Bound<'py, PyAny>>,
+    keyfile: Option<Bound<'py, PyAny>>,
+    recovery_key: Option<Bound<'py, PyAny>>,
+    raw_key: Option<Bound<'py, PyAny>>,
 }
 
-impl Given<'_, '_> {
+impl<'py> Given<'py> {
+    /// The arguments with these names.
+    ///
+    /// # Errors
+    /// `TypeError` for another name.
+    pub(crate) fn named(arguments: Option<&Bound<'py, PyDict>>) -> PyResult<Self> {
+        let mut given = Self::default();
+        for (name, value) in arguments.into_iter().flatten() {
+            let place = match name.extract()? {
+                "passphrase" => &mut given.passphrase,
+                "keyfile" => &mut given.keyfile,
+                "recovery_key" => &mut given.recovery_key,
+                "raw_key" => &mut given.raw_key,
+                other => {
+                    let message = format!("got an unexpected keyword argument '{other}'");
+                    return Err(PyTypeError::new_err(message));
+                }
+            };
+            *place = Some(value).filter(|value| !value.is_none());
+        }
+        Ok(given)
+    }
+
     /// The one credential that the arguments name.
     ///
     /// # Errors
     /// `TypeError` for none, several, or one of the wrong type; `ValueError`; `InvalidCredential`; `OSError` for a keyfile that
     /// cannot be read.
     pub(crate) fn secret(&self, py: Python<'_>) -> PyResult<Secret> {
-        match (self.passphrase, self.keyfile, self.recovery_key, self.raw_key) {
+        match (&self.passphrase, &self.keyfile, &self.recovery_key, &self.raw_key) {
             (Some(passphrase), None, None, None) => {
                 Ok(Secret::Passphrase(parse_passphrase(py, passphrase)?))
             }

@@ -7,6 +7,7 @@ use inmost::ExpirySettings;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::progress::Progress;
 use crate::records::{self, Record};
 use crate::shared::Shared;
 
@@ -45,10 +46,17 @@ impl Expiry {
     }
 
     /// Deletes the files that were unused for this long, or only lists them.
-    #[pyo3(signature = (unused_for, *, dry_run=false))]
-    fn expire<'py>(&self, py: Python<'py>, unused_for: Duration, dry_run: bool) -> Record<'py> {
-        let report =
-            self.shared.with(py, |store| store.expiry().expire(unused_for, dry_run, |_| {}))?;
+    #[pyo3(signature = (unused_for, *, dry_run=false, progress=None))]
+    fn expire<'py>(
+        &self,
+        py: Python<'py>,
+        unused_for: Duration,
+        dry_run: bool,
+        progress: Option<Progress>,
+    ) -> Record<'py> {
+        let report = self.shared.reporting(py, progress, |store, progress| {
+            store.expiry().expire(unused_for, dry_run, progress)
+        })?;
         records::expiry_report(py, &report)
     }
 }

@@ -11,6 +11,7 @@ use pyo3::types::{PyList, PyString};
 use crate::errors;
 use crate::options;
 use crate::pages::{PAGE, Row, Rows};
+use crate::progress::Progress;
 use crate::records::{self, Record};
 use crate::shared::Shared;
 use crate::text::Text;
@@ -88,9 +89,16 @@ impl History {
     }
 
     /// Makes the steps of a plan.
-    fn undo<'py>(&self, py: Python<'py>, plan: &UndoPlan) -> PyResult<Bound<'py, PyList>> {
-        let undone =
-            self.shared.with(py, |store| Ok(store.history().undo(&plan.plan, |_| {})?))?;
+    #[pyo3(signature = (plan, *, progress=None))]
+    fn undo<'py>(
+        &self,
+        py: Python<'py>,
+        plan: &UndoPlan,
+        progress: Option<Progress>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let undone = self.shared.reporting(py, progress, |store, progress| {
+            store.history().undo(&plan.plan, progress)
+        })?;
         let results = PyList::empty(py);
         for step in undone {
             results.append(match step {
@@ -105,9 +113,17 @@ impl History {
     }
 
     /// Removes versions of what is or was at or below a path: all, or those up to and including `until`. Returns how many entries.
-    #[pyo3(signature = (path, *, until=None))]
-    fn forget(&self, py: Python<'_>, path: Text<'_>, until: Option<u64>) -> PyResult<u64> {
-        self.shared.with(py, |store| store.versions().forget(&path, until, &mut |_| {}))
+    #[pyo3(signature = (path, *, until=None, progress=None))]
+    fn forget(
+        &self,
+        py: Python<'_>,
+        path: Text<'_>,
+        until: Option<u64>,
+        progress: Option<Progress>,
+    ) -> PyResult<u64> {
+        self.shared.reporting(py, progress, |store, progress| {
+            store.versions().forget(&path, until, progress)
+        })
     }
 
     /// The settings, and what the history holds.

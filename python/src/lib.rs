@@ -14,11 +14,13 @@ mod json;
 mod options;
 mod pages;
 mod place;
+mod progress;
 mod records;
 mod shared;
 mod store;
 mod text;
 mod tool;
+mod upkeep;
 
 /// The native half of the package `inmost`.
 #[pyo3::pymodule(gil_used = false)]
@@ -39,6 +41,8 @@ mod _inmost {
     use crate::store::Store;
     #[pymodule_export]
     use crate::tool::{MemoryTool, ToolResult};
+    #[pymodule_export]
+    use crate::upkeep::{Backups, Keyslots};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,12 +1,13 @@
 //! Values that calls return, as instances of the dataclasses in the Python module `inmost._records`.
 
 use inmost::{
-    EntryKind, ExpiredFile, ExpiryHindrance, ExpiryReport, ExpiryStatus, FileText, FileVersion,
-    FolderEntry, HistoryStatus, Metadata, Ranked, SearchMatch, SessionStatus, UndoStep,
-    VersionInfo, WalkEntry,
+    BackupInfo, BackupReport, CheckReport, EntryKind, ExpiredFile, ExpiryHindrance, ExpiryReport,
+    ExpiryStatus, FileText, FileVersion, FolderEntry, HistoryStatus, Metadata, Ranked, SearchMatch,
+    SessionStatus, SlotInfo, UndoStep, VerifiedCopy, VersionInfo, WalkEntry,
 };
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 /// A value of the package.
 pub(crate) type Record<'py> = PyResult<Bound<'py, PyAny>>;
@@ -47,7 +48,7 @@ pub(crate) fn search_match<'py>(py: Python<'py>, found: &SearchMatch) -> Record<
     };
     let ranges: Vec<_> =
         found.ranges.iter().map(|range| (position(range.start), position(range.end))).collect();
-    let ranges = pyo3::types::PyTuple::new(py, ranges)?;
+    let ranges = PyTuple::new(py, ranges)?;
     record(py, "SearchMatch", (found.path.as_str(), found.line, text, ranges))
 }
 
@@ -101,7 +102,7 @@ pub(crate) fn expiry_report<'py>(py: Python<'py>, report: &ExpiryReport) -> Reco
         record(py, "ExpiredFile", (file.path.as_str(), file.bytes, file.last_use, file.version))
     };
     let files = report.files.iter().map(file).collect::<PyResult<Vec<_>>>()?;
-    let files = pyo3::types::PyTuple::new(py, files)?;
+    let files = PyTuple::new(py, files)?;
     let hindrance = report.hindrance.map(ExpiryHindrance::name);
     record(py, "ExpiryReport", (files, report.unlisted, report.bytes, hindrance))
 }
@@ -116,7 +117,40 @@ pub(crate) fn undone(py: Python<'_>, number: Option<u64>, reason: Option<PyErr>)
 }
 
 pub(crate) fn status<'py>(py: Python<'py>, status: &SessionStatus) -> Record<'py> {
-    record(py, "StoreStatus", (status.files, status.bytes, status.commit, status.disk_bytes))
+    let sizes = (status.files, status.bytes, status.commit, status.disk_bytes);
+    let (files, bytes, commit, disk_bytes) = sizes;
+    record(py, "StoreStatus", (files, bytes, commit, disk_bytes, status.anchor.name()))
+}
+
+pub(crate) fn keyslot<'py>(py: Python<'py>, slot: &SlotInfo) -> Record<'py> {
+    let kind = slot.kind().to_string();
+    record(py, "Keyslot", (slot.number(), kind, slot.label(), slot.created(), slot.is_current()))
+}
+
+pub(crate) fn verified_copy<'py>(py: Python<'py>, copy: &VerifiedCopy) -> Record<'py> {
+    record(py, "VerifiedCopy", (copy.records, copy.files, copy.bytes))
+}
+
+pub(crate) fn backup_report<'py>(py: Python<'py>, report: &BackupReport) -> Record<'py> {
+    let verified = verified_copy(py, &report.verified)?;
+    let removed = PyTuple::new(py, &report.removed)?;
+    let fields = (report.number, verified, report.added_bytes, removed, report.is_cleared);
+    record(py, "BackupReport", fields)
+}
+
+pub(crate) fn backup_info<'py>(py: Python<'py>, info: &BackupInfo) -> Record<'py> {
+    let store = format!("{:032x}", u128::from_be_bytes(info.store));
+    record(py, "BackupInfo", (info.number, info.time, info.own_bytes, store))
+}
+
+pub(crate) fn check_report<'py>(py: Python<'py>, report: &CheckReport) -> Record<'py> {
+    let problems = report.problems.iter().map(|problem| {
+        record(py, "StoreProblem", (PyTuple::new(py, &problem.names)?, problem.what, problem.how))
+    });
+    let problems = PyTuple::new(py, problems.collect::<PyResult<Vec<_>>>()?)?;
+    let (records, files, bytes) = (report.records, report.files, report.bytes);
+    let fields = (records, files, bytes, report.orphans, problems, report.unlisted);
+    record(py, "CheckReport", fields)
 }
 
 fn record<'py>(py: Python<'py>, class: &str, fields: impl PyCallArgs<'py>) -> Record<'py> {

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use inmost::{FreshnessMark, Session, StoreError, ToolOptions};
+use inmost::{BackupOptions, FreshnessMark, Session, StoreError, ToolOptions};
 use inmost_keyd::{ConnectOptions, OpenStore};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyDict};
 
 use crate::credential::Given;
 use crate::errors;
@@ -16,10 +16,12 @@ use crate::files::Files;
 use crate::history::History;
 use crate::options::{self, Quotas, ToolLimits};
 use crate::place::Place;
+use crate::progress::Progress;
 use crate::records::{self, Record};
 use crate::shared::Shared;
 use crate::text::Text;
 use crate::tool::MemoryTool;
+use crate::upkeep::Keyslots;
 
 /// An unlocked store. Use it in a `with` statement, which locks it at the end.
 #[pyclass(frozen, weakref, module = "inmost")]
@@ -42,14 +44,10 @@ impl Store {
 impl Store {
     /// Creates a store in a new or empty folder, or a database, and unlocks it.
     #[staticmethod]
-    #[pyo3(signature = (path, *, passphrase=None, keyfile=None, recovery_key=None, raw_key=None, history=None, anchor=None, actor=None, idle_lock=None, max_file_bytes=None, max_files=None, max_store_bytes=None))]
+    #[pyo3(signature = (path, *, history=None, anchor=None, actor=None, idle_lock=None, max_file_bytes=None, max_files=None, max_store_bytes=None, **credential), text_signature = "(path, *, passphrase=None, keyfile=None, recovery_key=None, raw_key=None, history=None, anchor=None, actor=None, idle_lock=None, max_file_bytes=None, max_files=None, max_store_bytes=None)")]
     fn create(
         py: Python<'_>,
         path: Place,
-        passphrase: Option<&Bound<'_, PyAny>>,
-        keyfile: Option<&Bound<'_, PyAny>>,
-        recovery_key: Option<&Bound<'_, PyAny>>,
-        raw_key: Option<&Bound<'_, PyAny>>,
         history: Option<Duration>,
         anchor: Option<PathBuf>,
         actor: Option<Text<'_>>,
@@ -57,9 +55,9 @@ impl Store {
         max_file_bytes: Option<u64>,
         max_files: Option<u64>,
         max_store_bytes: Option<u64>,
+        credential: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let given = Given { passphrase, keyfile, recovery_key, raw_key };
-        let secret = given.secret(py)?;
+        let secret = Given::named(credential)?.secret(py)?;
         let quotas = Quotas { idle_lock, max_file_bytes, max_files, max_store_bytes };
         let options = quotas.vault(anchor).history(options::history(history, None));
         py.detach(|| path.create(&options, &secret))
@@ -69,28 +67,28 @@ impl Store {
 
     /// Unlocks an existing store.
     #[staticmethod]
-    #[pyo3(signature = (path, *, passphrase=None, keyfile=None, recovery_key=None, raw_key=None, anchor=None, at_least=None, actor=None, idle_lock=None, max_file_bytes=None, max_files=None, max_store_bytes=None))]
+    #[pyo3(signature = (path, *, anchor=None, at_least=None, require_fresh=false, actor=None, idle_lock=None, max_file_bytes=None, max_files=None, max_store_bytes=None, **credential), text_signature = "(path, *, passphrase=None, keyfile=None, recovery_key=None, raw_key=None, anchor=None, at_least=None, require_fresh=False, actor=None, idle_lock=None, max_file_bytes=None, max_files=None, max_store_bytes=None)")]
     fn open(
         py: Python<'_>,
         path: Place,
-        passphrase: Option<&Bound<'_, PyAny>>,
-        keyfile: Option<&Bound<'_, PyAny>>,
-        recovery_key: Option<&Bound<'_, PyAny>>,
-        raw_key: Option<&Bound<'_, PyAny>>,
         anchor: Option<PathBuf>,
         at_least: Option<&[u8]>,
+        require_fresh: bool,
         actor: Option<Text<'_>>,
         idle_lock: Option<Duration>,
         max_file_bytes: Option<u64>,
         max_files: Option<u64>,
         max_store_bytes: Option<u64>,
+        credential: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let given = Given { passphrase, keyfile, recovery_key, raw_key };
-        let secret = given.secret(py)?;
+        let secret = Given::named(credential)?.secret(py)?;
         let mut options =
             Quotas { idle_lock, max_file_bytes, max_files, max_store_bytes }.vault(anchor);
         if let Some(mark) = at_least {
             options = options.at_least(FreshnessMark::from_bytes(mark));
+        }
+        if require_fresh {
+            options = options.require_fresh();
         }
         py.detach(|| path.open(&options, &secret))
             .map(|session| Self::of_session(session, actor.as_deref()))
@@ -159,6 +157,12 @@ impl Store {
         Expiry::new(Arc::clone(&self.shared))
     }
 
+    /// The keyslots of the store.
+    #[getter]
+    fn keyslots(&self) -> Keyslots {
+        Keyslots::new(Arc::clone(&self.shared))
+    }
+
     /// The memory tool on this store.
     #[pyo3(signature = (*, read_only=false, subtree=None, create_overwrites=false, delete_forgets=false, actor=None, screen=None, locked_hint=None, max_file_bytes=None, max_files=None, max_store_bytes=None, max_view_characters=None, max_range_characters=None, max_listing_entries=None))]
     fn memory_tool(
@@ -207,6 +211,50 @@ impl Store {
     fn status<'py>(&self, py: Python<'py>) -> Record<'py> {
         let status = py.detach(|| self.shared.handle().status());
         records::status(py, &status.map_err(|error| errors::of_store(py, &error))?)
+    }
+
+    /// Checks the whole store. Changes nothing.
+    #[pyo3(signature = (*, progress=None))]
+    fn check<'py>(&self, py: Python<'py>, progress: Option<Progress>) -> Record<'py> {
+        let check = self.shared.reporting(py, progress, |store, progress| store.check(progress))?;
+        records::check_report(py, &check)
+    }
+
+    /// Rewrites the store with the versions that it keeps, and removes what was deleted.
+    #[pyo3(signature = (*, progress=None))]
+    fn compact(&self, py: Python<'_>, progress: Option<Progress>) -> PyResult<()> {
+        self.shared.reporting(py, progress, |store, progress| store.compact(progress))
+    }
+
+    /// Rewrites the store without any version.
+    #[pyo3(signature = (*, progress=None))]
+    fn purge(&self, py: Python<'_>, progress: Option<Progress>) -> PyResult<()> {
+        self.shared.reporting(py, progress, |store, progress| store.purge(progress))
+    }
+
+    /// Whether `compact` is worth its cost.
+    fn compaction_due(&self, py: Python<'_>) -> PyResult<bool> {
+        self.shared.with(py, |store| Ok(store.compaction_due()?))
+    }
+
+    /// Makes a backup in a folder that may have earlier ones, and reads it back.
+    #[pyo3(signature = (folder, *, with_versions=false, keep=10, keep_within=None, progress=None), text_signature = "($self, folder, *, with_versions=False, keep=10, keep_within=timedelta(days=30), progress=None)")]
+    fn backup_into<'py>(
+        &self,
+        py: Python<'py>,
+        folder: PathBuf,
+        with_versions: bool,
+        keep: usize,
+        keep_within: Option<Duration>,
+        progress: Option<Progress>,
+    ) -> Record<'py> {
+        let mut options = BackupOptions::default();
+        (options.with_versions, options.keep) = (with_versions, keep);
+        options.keep_within = keep_within.unwrap_or(options.keep_within);
+        let report = self.shared.reporting(py, progress, move |store, progress| {
+            store.backup_into(&folder, &options, progress)
+        })?;
+        records::backup_report(py, &report)
     }
 
     /// How far the store has come, sealed: what `at_least` of a later `open` takes.

@@ -76,7 +76,7 @@ pub struct BackupReport {
     pub added_bytes: u64,
     /// The numbers of the earlier backups that were removed by age and count.
     pub removed: Vec<u64>,
-    /// Whether records of removed backups stay on the disk, because a file of the folder is damaged or cannot be removed.
+    /// Whether the records of removed backups are gone. If not, a file of the folder is damaged or cannot be removed.
     pub is_cleared: bool,
 }
 

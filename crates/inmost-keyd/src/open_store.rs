@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use inmost::{
-    BackupOptions, BackupReport, Expiry, ExpiryStore, Files, History, HistoryStore, MemoryTool,
-    Session, SessionStatus, SetAside, SlotInfo, StorageEngine, StoreError, ToolOptions,
+    BackupOptions, BackupReport, CheckReport, Expiry, ExpiryStore, Files, History, HistoryStore,
+    MemoryTool, Session, SessionStatus, SetAside, SlotInfo, StorageEngine, StoreError, ToolOptions,
     UnlockedStore, VerifiedCopy,
 };
 
@@ -137,6 +137,17 @@ impl OpenStore {
         match self {
             Self::Here(session) => session.compaction_due(),
             Self::Daemon(client) => client.compaction_due(),
+        }
+    }
+
+    /// As [`Session::check`]; `progress` gets the number of records.
+    ///
+    /// # Errors
+    /// Those of [`Session::check`] and [`Client::check`].
+    pub fn check(&self, mut progress: impl FnMut(u64)) -> Result<CheckReport, StoreError> {
+        match self {
+            Self::Here(session) => session.check_reporting(&mut progress),
+            Self::Daemon(client) => client.check(progress),
         }
     }
 

@@ -1,18 +1,22 @@
 """The native half of the package."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 from os import PathLike
 from types import TracebackType
 from typing import Any, Literal, final
 
 from ._records import (
+    BackupInfo,
+    BackupReport,
     Block,
+    CheckReport,
     ExpiryReport,
     ExpiryStatus,
     FileVersion,
     FolderEntry,
     HistoryStatus,
+    Keyslot,
     Metadata,
     NewFile,
     Precondition,
@@ -21,6 +25,7 @@ from ._records import (
     StoreStatus,
     UndoStep,
     Undone,
+    VerifiedCopy,
     VersionChannel,
     VersionInfo,
     VersionKind,
@@ -29,13 +34,15 @@ from ._records import (
 from .errors import FileError, StoreError
 
 __all__ = [
-    "TOOL_DEFINITION",
+    "Backups",
     "Expiry",
     "Files",
     "History",
+    "Keyslots",
     "MemoryTool",
     "Postgres",
     "Store",
+    "TOOL_DEFINITION",
     "ToolResult",
     "UndoPlan",
     "Vault",
@@ -134,6 +141,7 @@ class Store:
         raw_key: bytes | bytearray | None = None,
         anchor: str | PathLike[str] | None = None,
         at_least: bytes | None = None,
+        require_fresh: bool = False,
         actor: str | None = None,
         idle_lock: timedelta | None = None,
         max_file_bytes: int | None = None,
@@ -143,7 +151,8 @@ class Store:
         """Unlocks an existing store. The arguments are those of `create`.
 
         `at_least` is what `mark` returned earlier, here or in another process: a store that has not come that far is
-        `RolledBack`.
+        `RolledBack`. `require_fresh` refuses a store whose freshness is not known, as `FreshnessUnknown`: its anchor is missing,
+        damaged or older, or there is none.
 
         Raises `NotAStore`, `InUse`, `WrongPassphrase`, `WrongKey`, `RolledBack` and other errors of `inmost.errors`.
         """
@@ -186,6 +195,10 @@ class Store:
     def expiry(self) -> Expiry:
         """The expiry of unused files. Off by default."""
 
+    @property
+    def keyslots(self) -> Keyslots:
+        """The credentials that open the store."""
+
     def memory_tool(
         self,
         *,
@@ -211,7 +224,7 @@ class Store:
         `locked_hint` is a sentence that the model reads after `Error: Memory is locked.`
 
         `delete_forgets` lets an edit forget every earlier version of its file, and a `delete` every version of the path. It
-        cannot be undone. The ciphertext stays until `inmost compact` or `inmost purge`.
+        cannot be undone. The ciphertext stays until `Store.compact` or `Store.purge`.
 
         `max_file_bytes`, `max_files` and `max_store_bytes` are quotas of the model; those of the store hold as well.
         The last two count everything in the store. The other arguments bound what a call shows, in characters and in
@@ -220,6 +233,47 @@ class Store:
 
     def status(self) -> StoreStatus:
         """Counts and sizes."""
+
+    def check(self, *, progress: Callable[[int], object] | None = None) -> CheckReport:
+        """Checks the whole store: authenticates every record and compares it with the references to it. Changes nothing.
+
+        Damage is not an error here; the report lists it. Writers wait meanwhile, readers do not. `progress` gets the number of
+        records read so far, a few times a second and at the end; each record is read twice. It runs in this thread while
+        writers wait, so it must not use the store. An exception that it raises comes when the work is done. This holds for
+        every `progress` of this package.
+        """
+
+    def compact(self, *, progress: Callable[[int], object] | None = None) -> None:
+        """Rewrites the store under a fresh data key, with the versions that it keeps. Deleted and overwritten content is then
+        gone from its files, and its space is free. `progress` gets the number of records written.
+
+        Raises `Tampered` if a live record is damaged. After another error nothing has changed, unless the store has halted.
+        """
+
+    def purge(self, *, progress: Callable[[int], object] | None = None) -> None:
+        """As `compact`, and drops every version that the history keeps. Backups are not purged."""
+
+    def compaction_due(self) -> bool:
+        """Whether `compact` is worth its cost: the store takes more than four times the live bytes plus 16 MiB on disk."""
+
+    def backup_into(
+        self,
+        folder: str | PathLike[str],
+        *,
+        with_versions: bool = False,
+        keep: int = 10,
+        keep_within: timedelta = timedelta(days=30),
+        progress: Callable[[int], object] | None = None,
+    ) -> BackupReport:
+        """Makes a backup in a folder that may have earlier ones, and reads it back. `Backups` lists and restores them.
+
+        What has not changed since the newest backup is shared with it. Of the earlier ones, the newest `keep`, this one
+        included, and those younger than `keep_within` stay. `with_versions` copies the history too. `progress` gets the number
+        of records copied, then the number read back. The backups open with the credentials that the store had when they
+        were made.
+
+        Raises `StoreAlreadyExists` if the folder holds something else, and `InUse` while another process makes a backup there.
+        """
 
     def mark(self) -> bytes:
         """How far the store has come, sealed: what `at_least` of a later `open` takes. Keep it with the user's account, and a
@@ -242,6 +296,98 @@ class Store:
         exception: BaseException | None = None,
         traceback: TracebackType | None = None,
     ) -> None: ...
+
+@final
+class Keyslots:
+    """The keyslots of a store: up to eight credentials, each of which opens it. A key derivation takes a part of a second."""
+
+    def add(
+        self,
+        *,
+        passphrase: str | bytes | bytearray | None = None,
+        keyfile: str | PathLike[str] | bytes | bytearray | None = None,
+        recovery_key: str | bytes | bytearray | None = None,
+        raw_key: bytes | bytearray | None = None,
+        label: str | None = None,
+    ) -> int:
+        """Adds a keyslot for a credential, which is given as to `Store.create`. Returns its number. `label` has at most 63 bytes.
+
+        Raises `SlotsFull`, and `InMemory` for a store that has no keyslots.
+        """
+
+    def replace(
+        self,
+        number: int,
+        *,
+        passphrase: str | bytes | bytearray | None = None,
+        keyfile: str | PathLike[str] | bytes | bytearray | None = None,
+        recovery_key: str | bytes | bytearray | None = None,
+        raw_key: bytes | bytearray | None = None,
+        label: str | None = None,
+    ) -> None:
+        """Replaces the credential of a keyslot: this is how a passphrase is changed. Raises `NoSuchSlot`."""
+
+    def remove(self, number: int) -> None:
+        """Removes a keyslot. Raises `NoSuchSlot` and `LastSlot`.
+
+        Someone who has the credential and an older copy of the store's header can still get the keys; `rotate` ends that.
+        """
+
+    def rotate(
+        self,
+        *,
+        passphrase: str | bytes | bytearray | None = None,
+        keyfile: str | PathLike[str] | bytes | bytearray | None = None,
+        recovery_key: str | bytes | bytearray | None = None,
+        raw_key: bytes | bytearray | None = None,
+        progress: Callable[[int], object] | None = None,
+    ) -> list[Keyslot]:
+        """Replaces every key of the store, for when one may have leaked, and rewrites the store like `Store.compact`.
+
+        The credential must already open the store, and is kept. All other keyslots are dropped and returned, so that they can
+        be added again. Raises `WrongPassphrase` and `WrongKey`.
+        """
+
+    def list(self) -> list[Keyslot]:
+        """The keyslots in use, in the order of their numbers."""
+
+@final
+class Backups:
+    """The backups in a folder, as they were when it was opened. `Store.backup_into` makes them."""
+
+    @staticmethod
+    def open(folder: str | PathLike[str]) -> Backups:
+        """Lists the backups in a folder. Needs no credential and writes nothing. Raises `NotAStore` if there is none."""
+
+    def list(self) -> list[BackupInfo]:
+        """The backups, the oldest first."""
+
+    def check(
+        self,
+        number: int,
+        *,
+        passphrase: str | bytes | bytearray | None = None,
+        keyfile: str | PathLike[str] | bytes | bytearray | None = None,
+        recovery_key: str | bytes | bytearray | None = None,
+        raw_key: bytes | bytearray | None = None,
+        progress: Callable[[int], object] | None = None,
+    ) -> CheckReport:
+        """Reads and authenticates every record of a backup. Raises `NotAStore` for a number without a backup."""
+
+    def restore(
+        self,
+        number: int,
+        path: str | PathLike[str],
+        *,
+        passphrase: str | bytes | bytearray | None = None,
+        keyfile: str | PathLike[str] | bytes | bytearray | None = None,
+        recovery_key: str | bytes | bytearray | None = None,
+        raw_key: bytes | bytearray | None = None,
+        progress: Callable[[int], object] | None = None,
+    ) -> VerifiedCopy:
+        """Restores a backup to a new folder. The restored store opens with this credential and with no other. It has a new id
+        and new keys, so an anchor of the old store refuses it. Raises `StoreAlreadyExists` and `Tampered`.
+        """
 
 @final
 class MemoryTool:
@@ -424,13 +570,15 @@ class History:
     ) -> UndoPlan:
         """Plans to undo the changes that `log` lists with the same arguments. Changes nothing."""
 
-    def undo(self, plan: UndoPlan) -> list[Undone]:
+    def undo(self, plan: UndoPlan, *, progress: Callable[[int], object] | None = None) -> list[Undone]:
         """Makes the steps of a plan. A step whose file has changed since the plan changes nothing."""
 
-    def forget(self, path: str, *, until: int | None = None) -> int:
+    def forget(
+        self, path: str, *, until: int | None = None, progress: Callable[[int], object] | None = None
+    ) -> int:
         """Removes versions of what is or was at or below a path: all, or those up to and including the version `until`.
 
-        Returns how many entries. The ciphertext stays in the store's files until `inmost compact` or `inmost purge`.
+        Returns how many entries. The ciphertext stays in the store's files until `Store.compact` or `Store.purge`.
         """
 
     def status(self) -> HistoryStatus:
@@ -458,7 +606,9 @@ class Expiry:
         Copies of the store then hold the days on which files were last read, encrypted like everything else.
         """
 
-    def expire(self, unused_for: timedelta, *, dry_run: bool = False) -> ExpiryReport:
+    def expire(
+        self, unused_for: timedelta, *, dry_run: bool = False, progress: Callable[[int], object] | None = None
+    ) -> ExpiryReport:
         """Deletes the files that were neither read nor changed for this long, or only lists them.
 
         No file counts as unused for longer than readings are recorded. Each file is deleted in a change of its own, unless

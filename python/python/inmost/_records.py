@@ -13,6 +13,8 @@ VersionKind = Literal[
 ]
 VersionChannel = Literal["tool", "files", "program", "import", "expiry"]
 VersionText = Literal["kept", "gone", "none", "unknown"]
+SlotKind = Literal["passphrase", "passphrase and keyfile", "recovery key", "raw key"]
+Freshness = Literal["known", "unknown", "was_missing", "failing", "none"]
 
 
 class Block(Protocol):
@@ -160,6 +162,100 @@ class StoreStatus:
     """Commits since the store was made."""
     disk_bytes: int
     """Bytes that the engine's files occupy on disk, without the journal, the headers and the reserve for a full disk."""
+    freshness: Freshness
+    """Whether it would be noticed if the newest changes were missing.
+
+    `known`; `unknown`, because the anchor was missing or damaged; `was_missing`, because the anchor of the application is new;
+    `failing`, because an anchor cannot be used; `none` in memory, and in a database without an anchor.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Keyslot:
+    """A keyslot: one credential that opens the store."""
+
+    number: int
+    """From 0 to 7."""
+    kind: SlotKind
+    label: str
+    """Chosen by the owner; the kind by default."""
+    created: datetime
+    """When its credential was added, by the clock of that machine."""
+    is_current: bool
+    """Whether this store was opened through it."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedCopy:
+    """A copy that was read back."""
+
+    records: int
+    """Records that were read and authenticated."""
+    files: int
+    bytes: int
+    """Bytes of text."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackupReport:
+    """A backup that was made and read back."""
+
+    number: int
+    """Its number in the folder."""
+    verified: VerifiedCopy
+    added_bytes: int
+    """Bytes that it added to the folder."""
+    removed: tuple[int, ...]
+    """The numbers of the earlier backups that were removed by age and count."""
+    is_cleared: bool
+    """Whether the records of removed backups are gone. If not, a file of the folder is damaged or cannot be removed."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackupInfo:
+    """A backup in a folder. Nothing of it is authenticated yet."""
+
+    number: int
+    time: datetime | None
+    """When it was made; `None` if its manifest is damaged, and then it cannot be restored."""
+    own_bytes: int
+    """Bytes of the files that only this backup brought. Later ones use them too."""
+    store: str
+    """The id of its store, in hexadecimal digits."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreProblem:
+    """A problem in a store."""
+
+    names: tuple[str, ...] = field(repr=False)
+    """The names on the way from the root; empty for what has no path."""
+    what: str
+    """What is affected, in general words."""
+    how: str
+    """The problem, in general words."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """The result of a check."""
+
+    records: int
+    """Records read."""
+    files: int
+    bytes: int
+    """Bytes of text."""
+    orphans: int
+    """Intact records without a reference to them. They are harmless; `compact` removes them."""
+    problems: tuple[StoreProblem, ...]
+    """The problems in the order in which they were found; the first 10,000."""
+    unlisted: int
+    """The number of further problems."""
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether the check found no problem."""
+        return not self.problems
 
 
 @dataclass(frozen=True, slots=True)

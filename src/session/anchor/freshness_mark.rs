@@ -85,3 +85,17 @@ pub enum AnchorStatus {
     /// The store is in memory, or shared by several hosts, and has no anchor.
     None,
 }
+
+impl AnchorStatus {
+    /// The name in reports: `known`, `unknown`, `was_missing`, `failing` or `none`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Known => "known",
+            Self::Unknown => "unknown",
+            Self::WasMissing => "was_missing",
+            Self::Failing => "failing",
+            Self::None => "none",
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The callback `progress` of long calls.
+
+use std::time::{Duration, Instant};
+
+use inmost::FileError;
+use inmost_keyd::OpenStore;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+
+use crate::shared::Shared;
+
+/// A callback that gets the count of a long call, a few times a second and at its end.
+pub(crate) struct Progress {
+    callback: Py<PyAny>,
+    last_call: Option<Instant>,
+    /// A count that the callback has not got yet.
+    unreported: Option<u64>,
+    error: Option<PyErr>,
+}
+
+impl Progress {
+    /// Takes a count. Nothing can stop the work here, so an exception of the callback waits for its end.
+    fn at(&mut self, count: u64) {
+        self.unreported = Some(count);
+        // Each call waits for the lock of the interpreter.
+        if self.last_call.is_none_or(|last| last.elapsed() >= PAUSE) {
+            self.last_call = Some(Instant::now());
+            Python::attach(|py| self.report(py));
+        }
+    }
+
+    fn report(&mut self, py: Python<'_>) {
+        if let Some(count) = self.unreported.take()
+            && self.error.is_none()
+        {
+            self.error = self.callback.call1(py, (count,)).err();
+        }
+    }
+
+    fn end(mut self, py: Python<'_>) -> PyResult<()> {
+        self.report(py);
+        self.error.map_or(Ok(()), Err)
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Progress {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if given.is_callable() {
+            let callback = given.to_owned().unbind();
+            return Ok(Self { callback, last_call: None, unreported: None, error: None });
+        }
+        Err(PyTypeError::new_err("a function of one number, or None"))
+    }
+}
+
+/// Runs `work`, which reports its progress, without the lock of the interpreter.
+pub(crate) fn reporting<T: Send, E: Send>(
+    py: Python<'_>,
+    mut progress: Option<Progress>,
+    to_exception: impl FnOnce(E) -> PyErr,
+    work: impl FnOnce(&mut dyn FnMut(u64)) -> Result<T, E> + Send,
+) -> PyResult<T> {
+    let done = py.detach(|| {
+        work(&mut |count| {
+            if let Some(progress) = &mut progress {
+                progress.at(count);
+            }
+        })
+    });
+    let value = done.map_err(to_exception)?;
+    progress.map_or(Ok(()), |progress| progress.end(py))?;
+    Ok(value)
+}
+
+impl Shared {
+    /// As [`Shared::with`], for work that reports its progress.
+    pub(crate) fn reporting<T: Send, E: Into<FileError> + Send>(
+        &self,
+        py: Python<'_>,
+        progress: Option<Progress>,
+        work: impl FnOnce(&OpenStore, &mut dyn FnMut(u64)) -> Result<T, E> + Send,
+    ) -> PyResult<T> {
+        let to_exception = |error: E| crate::errors::of_file(py, error.into());
+        reporting(py, progress, to_exception, |progress| work(&self.handle(), progress))
+    }
+}
+
+/// Time between two calls of the callback.
+const PAUSE: Duration = Duration::from_millis(100);

@@ -14,6 +14,7 @@ mod session;
 #[cfg(test)]
 mod shared_tests;
 mod store;
+mod synced;
 mod unlock;
 
 pub use expiry::{Expiry, ExpiryStore};
@@ -22,3 +23,4 @@ pub use history::{History, HistoryStore, UndoPlan, Undone};
 pub use memory_tool::MemoryTool;
 pub use reply::ToolReply;
 pub use store::UnlockedStore;
+pub use synced::NumberedFile;

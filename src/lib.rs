@@ -126,6 +126,10 @@ pub use inmost_engines::map_large_buffers;
 #[doc(hidden)]
 pub use inmost_format::secret::Wiped;
 
+// Files with their numbers. For synchronisation: without any promise of semver.
+#[doc(hidden)]
+pub use api::NumberedFile;
+
 // Escapes what a terminal would obey. For the key daemon and the program: without any promise of semver.
 #[doc(hidden)]
 pub use printable::{is_unprintable, printable};

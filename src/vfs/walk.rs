@@ -76,16 +76,16 @@ pub(crate) fn walk(
 }
 
 /// One step of a walk.
-pub(super) struct WalkStep<'a> {
-    pub(super) path: &'a str,
+pub(crate) struct WalkStep<'a> {
+    pub(crate) path: &'a str,
     pub(super) depth: usize,
     pub(super) metadata: Metadata,
-    pub(super) entry: &'a Entry,
+    pub(crate) entry: &'a Entry,
 }
 
 /// Calls `visitor` with every object below a folder that follows the path `after`, until it returns `false`. The source is
 /// for this walk alone.
-pub(super) fn visit<S: NodeSource>(
+pub(crate) fn visit<S: NodeSource>(
     (open, source): (&Open, &S),
     path: &MemoryPath,
     after: Option<&str>,

@@ -7,6 +7,7 @@
 
 pub mod aead;
 mod calibrate;
+pub mod circle;
 pub mod cost;
 pub mod fixed_width;
 pub mod kdf;

@@ -140,7 +140,13 @@ impl<A: Aad> AeadKey<A> {
         self.seal_with(nonce, aad, buffer).expect("a short message")
     }
 
-    fn seal_with(&self, nonce: &Nonce, aad: &A, buffer: &mut [u8]) -> Result<Tag, SealError> {
+    /// Seals under a nonce that the caller must never use for another message under this key.
+    pub(super) fn seal_with(
+        &self,
+        nonce: &Nonce,
+        aad: &A,
+        buffer: &mut [u8],
+    ) -> Result<Tag, SealError> {
         let aad = aad.encode();
         on_wiped_stack::<SHALLOW, _>(|| {
             chosen::seal(self.secret.expose(), &nonce.0, aad.as_ref(), buffer)

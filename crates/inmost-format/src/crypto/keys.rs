@@ -4,7 +4,7 @@
 //! credential ──┬─> KEK ······> opens the master key in its keyslot
 //!              └─> commitment  (public)
 //! master key ──┬─> wrap key ··> opens the data key of a generation
-//!              ├─> header MAC key, label key, anchor key
+//!              ├─> header MAC key, label key, anchor key, key of the sync state
 //! data key ────┴─> record key, address key, journal key
 //! ```
 //!
@@ -74,9 +74,13 @@ prf_keys! {
     /// expensive.
     pub RawKey(32): Kek, Commitment;
     /// The root of a store's keys, sealed in every keyslot. Used only for derivation.
-    pub MasterKey(32): WrapKey, HeaderMacKey, LabelKey, AnchorKey;
+    pub MasterKey(32): WrapKey, HeaderMacKey, LabelKey, AnchorKey, SyncStateKey;
     /// The root of one generation's keys. Exists only in the header, sealed under the master key.
     pub DataKey(32): RecordKey, AddressKey, JournalKey;
+    /// What the devices of a circle share: each derives the keys of all objects from it.
+    pub CircleKey(32): CircleObject, CircleNonceKey, CircleFile;
+    /// Turns random bytes and a plaintext into the nonce of an object.
+    pub(super) NonceKey(32): CircleNonce;
     /// Authenticates whole headers.
     pub HeaderMacKey(32): HeaderMac;
     /// Turns names of records into addresses.
@@ -174,6 +178,8 @@ mod tests {
             Keyfile,
             MasterKey,
             DataKey,
+            CircleKey,
+            NonceKey,
             HeaderMacKey,
             AddressKey,
             JournalKey,

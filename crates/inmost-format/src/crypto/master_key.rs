@@ -5,7 +5,7 @@ use crate::crypto::fixed_width::Empty;
 use crate::crypto::keys::StoreId;
 use crate::crypto::keys::{DataKey, HeaderMacKey, MasterKey};
 use crate::crypto::prf;
-use crate::crypto::registry::{AnchorAad, DataKeyAad, HeaderMessage, LabelAad, role};
+use crate::crypto::registry::{AnchorAad, DataKeyAad, HeaderMessage, LabelAad, SyncStateAad, role};
 use crate::crypto::rng::{self, RandomnessFailed};
 
 impl MasterKey {
@@ -32,6 +32,11 @@ impl MasterKey {
     /// The key that seals anchors.
     pub fn anchor_key(&self, store: &StoreId) -> AnchorKey {
         AnchorKey(AeadKey::new(prf::derive::<role::AnchorKey>(self, store, &Empty)))
+    }
+
+    /// The key that seals the state of synchronisation.
+    pub fn sync_state_key(&self, store: &StoreId) -> AeadKey<SyncStateAad> {
+        AeadKey::new(prf::derive::<role::SyncStateKey>(self, store, &Empty))
     }
 }
 
@@ -109,9 +114,10 @@ mod tests {
             output::<role::HeaderMacKey>(&master),
             output::<role::LabelKey>(&master),
             output::<role::AnchorKey>(&master),
+            output::<role::SyncStateKey>(&master),
             master.expose_for_tests(),
         ]);
-        assert_eq!(seen.len(), 5);
+        assert_eq!(seen.len(), 6);
         assert_eq!(
             master.header_mac_key(&STORE).expose_for_tests(),
             output::<role::HeaderMacKey>(&master)

@@ -106,6 +106,8 @@ roles! {
     LabelKey = b"inmost/1 label\0\0", [32], Empty;
     /// From the master key: the key that seals the anchor.
     AnchorKey = b"inmost/1 anc-key", [32], Empty;
+    /// From the master key: the key that seals the state of synchronisation.
+    SyncStateKey = b"inmost/1 syn-key", [32], Empty;
     /// From a data key: the key that seals records.
     RecordKey = b"inmost/1 record\0", [32], GenerationMessage;
     /// From a data key: the key of [`Address`].
@@ -120,6 +122,14 @@ roles! {
     JournalSlot = b"inmost/1 journal", [32], JournalSlotMessage;
     /// From the hash over the tags of earlier roots, which is public: the hash with one more.
     Chain = b"inmost/1 chain\0\0", [32], [u8; 8];
+    /// From the key of a circle of devices: the key that seals one object of a log.
+    CircleObject = b"inmost/1 cir-obj", [32], CircleObjectMessage;
+    /// From the key of a circle: the key of [`CircleNonce`] for one object.
+    CircleNonceKey = b"inmost/1 cir-nky", [32], CircleObjectMessage;
+    /// From the nonce key of an object: its nonce.
+    CircleNonce = b"inmost/1 cir-non", [32], CircleNonceMessage;
+    /// From the key of a circle: the id of a file, from the checksum of its first path and text.
+    CircleFile = b"inmost/1 cir-fil", [32], [u8; 32];
 }
 
 aads! {
@@ -169,6 +179,24 @@ aads! {
         store: StoreId,
         /// The index of the slot.
         index: u8,
+    }
+
+    /// Binds the sealed state of synchronisation to its store.
+    SyncStateAad = b"inmost/1 sync\0\0\0" {
+        /// The store.
+        store: StoreId,
+    }
+
+    /// Binds a sealed object to its place in a log of a circle.
+    CircleObjectAad = b"inmost/1 object\0" {
+        /// The circle.
+        circle: StoreId,
+        /// The log.
+        log: [u8; 16],
+        /// The number in the log.
+        number: u64,
+        /// The tag of the object before it; zeros for the first.
+        previous: [u8; 16],
     }
 
     /// Binds a sealed record to its address in one generation.
@@ -221,6 +249,26 @@ fixed_width! {
         place: u8,
         /// Its bytes before the MAC.
         fields: SlotFields,
+    }
+}
+
+fixed_width! {
+    /// An object of a log.
+    pub CircleObjectMessage {
+        /// The log.
+        log: [u8; 16],
+        /// The number in the log.
+        number: u64,
+    }
+}
+
+fixed_width! {
+    /// What the nonce of an object depends on.
+    pub CircleNonceMessage {
+        /// Random bytes.
+        random: [u8; 24],
+        /// The checksum of the plaintext.
+        digest: [u8; 32],
     }
 }
 

@@ -15,6 +15,10 @@ pub struct RandomnessFailed;
 /// # Errors
 /// [`RandomnessFailed`]; the content of `bytes` is then unspecified.
 pub fn fill(bytes: &mut [u8]) -> Result<(), RandomnessFailed> {
+    #[cfg(any(test, feature = "testing"))]
+    if seeded::fill(bytes) {
+        return Ok(());
+    }
     getrandom::fill(bytes).map_err(|_| RandomnessFailed)
 }
 
@@ -28,6 +32,33 @@ pub fn array<const N: usize>() -> Result<[u8; N], RandomnessFailed> {
 /// `N` random bytes for a secret.
 pub fn secret<const N: usize>() -> Result<SecretBytes<N>, RandomnessFailed> {
     SecretBytes::try_init_with(|bytes| fill(bytes))
+}
+
+/// Repeatable bytes for simulations, whose failures must be replayed. Exists only in tests.
+#[cfg(any(test, feature = "testing"))]
+pub mod seeded {
+    use std::cell::Cell;
+
+    use crate::crypto::prf;
+
+    thread_local! {
+        static NEXT: Cell<Option<(u64, u64)>> = const { Cell::new(None) };
+    }
+
+    /// Makes all that this thread draws follow from a seed, until it is `None`.
+    pub fn dangerous_seed(seed: Option<u64>) {
+        NEXT.set(seed.map(|seed| (seed, 0)));
+    }
+
+    pub(super) fn fill(bytes: &mut [u8]) -> bool {
+        for chunk in bytes.chunks_mut(32) {
+            let Some((seed, count)) = NEXT.get() else { return false };
+            NEXT.set(Some((seed, count.wrapping_add(1))));
+            let block = prf::checksum(&[seed.to_le_bytes(), count.to_le_bytes()].concat());
+            chunk.iter_mut().zip(block).for_each(|(to, from)| *to = from);
+        }
+        NEXT.get().is_some()
+    }
 }
 
 #[cfg(test)]

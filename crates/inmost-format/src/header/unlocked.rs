@@ -10,8 +10,10 @@ use super::label::SlotLabel;
 use super::parsed::Header;
 use super::slots::SlotInfo;
 use super::slots::{KeySlot, Slot, SlotAddress};
+use crate::crypto::aead::AeadKey;
 use crate::crypto::keys::{AnchorKey, DataKey, MasterKey};
 use crate::crypto::record_keys::RecordKeys;
+use crate::crypto::registry::SyncStateAad;
 use crate::record::HeaderId;
 use crate::secret::{DEEP, Granted, on_wiped_stack};
 use inmost_storage::EngineKind;
@@ -55,6 +57,11 @@ impl Unlocked {
     /// The keys of the records of this generation.
     pub fn record_keys(&self) -> RecordKeys {
         RecordKeys::derive(&self.data_key, &self.header.store(), self.header.generation())
+    }
+
+    /// The key that seals the state of synchronisation.
+    pub fn sync_state_key(&self) -> AeadKey<SyncStateAad> {
+        self.master.sync_state_key(&self.header.store())
     }
 
     /// The key of the anchor.

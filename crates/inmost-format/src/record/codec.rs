@@ -86,6 +86,13 @@ pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, CodecError> {
     if used == bytes.len() { Ok(value) } else { Err(CodecError) }
 }
 
+/// As [`decode`], for what is not a record and may be larger: objects and the state of synchronisation, up to 1 GiB.
+pub fn decode_long<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, CodecError> {
+    let config = config::standard().with_limit::<{ 1 << 30 }>();
+    let (value, used) = bincode::serde::decode_from_slice(bytes, config).map_err(|_| CodecError)?;
+    if used == bytes.len() { Ok(value) } else { Err(CodecError) }
+}
+
 /// A `u64` that always takes eight bytes, so that a counter that grows never changes a record's length.
 pub mod fixed {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -1,0 +1,142 @@
+//! What the crate `inmost-sync` needs of a session: the numbers of files, and a key for its state.
+
+use inmost_format::crypto::aead::{Nonce, Tag};
+use inmost_format::crypto::registry::SyncStateAad;
+use inmost_format::header::Unlocked;
+use inmost_format::limits::PATH_DEPTH;
+use inmost_format::record::node::What;
+use inmost_format::secret::Wiped;
+
+use crate::session::{ReadAhead, Scope, Session, StoreError};
+use crate::vfs::path::MemoryPath;
+use crate::vfs::{FileError, FileText, walk};
+
+/// A file and the numbers by which it is recognised.
+#[doc(hidden)]
+pub struct NumberedFile {
+    /// Its canonical path.
+    pub path: FileText,
+    /// The number of the change that created it, which a rename does not change.
+    pub number: u64,
+    /// The number of its last change. If a folder above it is renamed, it stays.
+    pub version: u64,
+}
+
+/// For the crate `inmost-sync`: without any promise of semver.
+impl Session {
+    /// Returns all files of one state of the store.
+    ///
+    /// # Errors
+    /// [`FileError::Store`].
+    #[doc(hidden)]
+    pub fn numbered_files(&self) -> Result<Vec<NumberedFile>, FileError> {
+        Session::read(self, |open| {
+            let mut files = Vec::new();
+            let source = ReadAhead::new(open, Scope::folders(PATH_DEPTH));
+            walk::visit(
+                (open, &source),
+                &MemoryPath::parse("/memories")?,
+                None,
+                PATH_DEPTH,
+                &mut |step| {
+                    if let What::File(info) = step.entry.what {
+                        let path = step.path.to_owned().into();
+                        files.push(NumberedFile {
+                            path,
+                            number: info.number,
+                            version: info.version,
+                        });
+                    }
+                    Ok(true)
+                },
+            )?;
+            Ok(files)
+        })
+    }
+
+    /// Seals the state of synchronisation under a key that follows from the master key. A rotation replaces it.
+    ///
+    /// # Errors
+    /// [`StoreError::InMemory`]; [`StoreError::RandomnessFailed`].
+    #[doc(hidden)]
+    pub fn seal_sync_state(&self, mut state: Wiped<Vec<u8>>) -> Result<Vec<u8>, StoreError> {
+        self.with_keys(|keys| {
+            let aad = SyncStateAad { store: keys.header().store() };
+            let key = keys.sync_state_key();
+            let (nonce, tag) =
+                key.seal(&aad, state.as_mut_slice()).map_err(|_| StoreError::RandomnessFailed)?;
+            Ok([&nonce.0, state.as_slice(), &tag.0].concat())
+        })
+    }
+
+    /// Opens what [`seal_sync_state`](Self::seal_sync_state) returned. `None` if it is damaged, or was sealed under other keys.
+    ///
+    /// # Errors
+    /// [`StoreError::InMemory`].
+    #[doc(hidden)]
+    pub fn open_sync_state(&self, sealed: &[u8]) -> Result<Option<Wiped<Vec<u8>>>, StoreError> {
+        self.with_keys(|keys| {
+            let Some((nonce, rest)) = sealed.split_first_chunk::<24>() else { return Ok(None) };
+            let Some((body, tag)) = rest.split_last_chunk::<16>() else { return Ok(None) };
+            let aad = SyncStateAad { store: keys.header().store() };
+            let mut body = Wiped::new(body.to_vec());
+            let key = keys.sync_state_key();
+            let opened = key.open(&Nonce(*nonce), &aad, body.as_mut_slice(), &Tag(*tag));
+            Ok(opened.is_ok().then_some(body))
+        })
+    }
+
+    fn with_keys<T>(
+        &self,
+        mut work: impl FnMut(&Unlocked) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        Session::read(self, |open| work(open.keys().ok_or(StoreError::InMemory)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::VaultOptions;
+    use inmost_format::crypto::cost::{KdfCost, KdfLimits};
+    use inmost_format::crypto::passphrase::Passphrase;
+
+    #[test]
+    fn a_rename_keeps_the_number_of_a_file() {
+        let session = Session::in_memory().unwrap();
+        session.files().write("/memories/a/x", "text").unwrap();
+        session.files().write("/memories/y", "text").unwrap();
+        let numbers = |session: &Session| -> Vec<_> {
+            let files = session.numbered_files().unwrap();
+            files
+                .iter()
+                .map(|file| (file.path.as_str().to_owned(), file.number, file.version))
+                .collect()
+        };
+        let before = numbers(&session);
+        session.files().rename("/memories/a", "/memories/b").unwrap();
+        session.files().rename("/memories/y", "/memories/z").unwrap();
+        let after = numbers(&session);
+        assert_eq!(after[0], ("/memories/b/x".to_owned(), before[0].1, before[0].2));
+        assert_eq!((after[1].1, after[1].0.as_str()), (before[1].1, "/memories/z"));
+        assert_ne!(after[1].2, before[1].2);
+    }
+
+    #[test]
+    fn the_sync_state_opens_in_its_own_store_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let passphrase = Passphrase::new("correct horse battery staple").unwrap();
+        let [one, other] = ["one", "other"].map(|name| {
+            let options = VaultOptions::new()
+                .kdf_cost(KdfCost::new(64, 1, 1))
+                .kdf_limits(KdfLimits::of_tests());
+            options.create(folder.path().join(name), &passphrase).unwrap()
+        });
+        let sealed = one.seal_sync_state(Wiped::new(b"state".to_vec())).unwrap();
+        assert_eq!(one.open_sync_state(&sealed).unwrap().unwrap().as_slice(), b"state");
+        assert!(other.open_sync_state(&sealed).unwrap().is_none());
+        assert!(one.open_sync_state(&sealed[..20]).unwrap().is_none());
+        let memory = Session::in_memory().unwrap();
+        assert!(matches!(memory.open_sync_state(&sealed), Err(StoreError::InMemory)));
+    }
+}

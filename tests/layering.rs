@@ -50,7 +50,17 @@ const CRATES: [Crate; 10] = [
     Crate { folder: "crates/inmost-sled/src", layers: &[] },
     Crate {
         folder: "crates/inmost-sync/src",
-        layers: &[&["chains", "diff", "names"], &["merge"], &["tree"]],
+        layers: &[
+            &["chains", "diff", "error", "names"],
+            &["merge"],
+            &["tree"],
+            &["pool"],
+            &["object", "place"],
+            &["device", "invitation", "state_file", "store"],
+            &["apply", "capture", "exchange"],
+            &["sync"],
+            &["tests"],
+        ],
     },
     Crate { folder: "crates/inmost-redb/src", layers: &[] },
     Crate { folder: "crates/inmost-postgres/src", layers: &[] },

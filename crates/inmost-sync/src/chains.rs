@@ -2,16 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 /// The random id of a log: the objects that one device wrote, one after another.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct LogId(pub [u8; 16]);
 
 /// The authentication tag of a sealed object. It tells objects apart that two copies of a device wrote at one number.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Tag(pub [u8; 16]);
 
 /// One object of a log.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Dot {
     /// The log.
     pub log: LogId,
@@ -22,7 +24,7 @@ pub struct Dot {
 }
 
 /// A set of objects: those on the chains that end in its dots.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default, Debug, Serialize, Deserialize)]
 pub struct Vector(BTreeSet<Dot>);
 
 impl Vector {
@@ -47,11 +49,11 @@ impl FromIterator<Dot> for Vector {
 }
 
 /// The order of the objects in each log. A log is one chain; if a copied device went on with it, it is a tree.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Chains(BTreeMap<LogId, Vec<Branch>>);
 
 /// Objects with consecutive numbers, each the predecessor of the next.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 struct Branch {
     /// The branch and number of the predecessor of the first object. `None` if it has none or is not known.
     from: Option<(usize, u64)>,
@@ -96,6 +98,17 @@ impl Chains {
     #[must_use]
     pub fn contains(&self, dot: &Dot) -> bool {
         self.branch(dot).is_some()
+    }
+
+    /// The tags of the objects with this number in a log: several if copies of a device have written to it.
+    pub(crate) fn tags(&self, log: LogId, number: u64) -> impl Iterator<Item = Tag> {
+        let branches = self.0.get(&log).map_or(&[][..], Vec::as_slice);
+        branches.iter().filter_map(move |branch| branch.tag(number))
+    }
+
+    /// The logs that copies of a device have written to.
+    pub fn forks(&self) -> impl Iterator<Item = LogId> {
+        self.0.iter().filter(|(_, branches)| branches.len() > 1).map(|(log, _)| *log)
     }
 
     /// Whether copies of a device have written to this log.

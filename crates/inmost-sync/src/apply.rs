@@ -1,0 +1,243 @@
+//! Showing what the heads say: the steps that lead there, and what a crash between them leaves.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::device::{Device, Shown};
+use crate::error::SyncError;
+use crate::names::folders;
+use crate::store::{Entry, Refused, Store};
+use crate::tree::FileId;
+
+/// What the steps have done.
+#[derive(Default)]
+pub(crate) struct Done {
+    /// The versions of the files that were changed or made.
+    versions: BTreeMap<FileId, u64>,
+    /// The files whose texts were written.
+    texts: BTreeSet<FileId>,
+    /// Files that the store does not take.
+    pub(crate) held: Vec<String>,
+    /// Whether the store had changed meanwhile, so that not all was done.
+    pub(crate) is_overtaken: bool,
+    pub(crate) changed: usize,
+}
+
+impl Device {
+    /// Plans what differs from what is shown.
+    pub(crate) fn make_plan(&mut self) {
+        let wants = self.wants();
+        let gone = self.shown.keys().filter(|id| !wants.contains_key(id)).map(|id| (*id, None));
+        let mut plan: BTreeMap<_, _> = gone.collect();
+        for (id, mut want) in wants {
+            if let Some(shown) = self.shown.get(&id) {
+                (want.number, want.version) = (shown.number, shown.version);
+                if want == *shown {
+                    continue;
+                }
+            }
+            plan.insert(id, Some(want));
+        }
+        self.plan = plan;
+    }
+
+    /// Carries out the plan, which was saved before.
+    ///
+    /// Texts come first, each under its precondition, then deletions, moves and new files. A file in the way of another one moves to
+    /// a name of its own in between.
+    pub(crate) fn carry_out(&self, store: &impl Store) -> Result<Done, SyncError> {
+        let mut done = Done::default();
+        for (id, planned) in &self.plan {
+            let (Some(want), Some(shown)) = (planned, self.shown.get(id)) else { continue };
+            if shown.text != want.text {
+                let written = store.write(&shown.path, &want.text, Some(shown.version));
+                if written.is_ok() {
+                    done.texts.insert(*id);
+                }
+                done.note(*id, &want.path, written)?;
+            }
+        }
+        for id in self.plan.iter().filter(|(_, planned)| planned.is_none()).map(|(id, _)| id) {
+            let Some(shown) = self.shown.get(id) else { continue };
+            match store.remove(&shown.path, shown.version) {
+                Ok(()) => done.changed += 1,
+                Err(Refused::Failed(error)) => return Err(error),
+                Err(Refused::Changed | Refused::Held) => done.is_overtaken = true,
+            }
+        }
+        self.move_files(store, &mut done)?;
+        for (id, planned) in &self.plan {
+            let Some(want) = planned.as_ref().filter(|_| !self.shown.contains_key(id)) else {
+                continue;
+            };
+            let written = store.write(&want.path, &want.text, None);
+            done.note(*id, &want.path, written)?;
+        }
+        Ok(done)
+    }
+
+    fn move_files(&self, store: &impl Store, done: &mut Done) -> Result<(), SyncError> {
+        let mut at: BTreeMap<FileId, &str> =
+            self.shown.iter().map(|(id, shown)| (*id, shown.path.as_str())).collect();
+        for id in self.plan.iter().filter(|(_, planned)| planned.is_none()).map(|(id, _)| id) {
+            at.remove(id);
+        }
+        let mut todo: Vec<(FileId, &Shown, &Shown)> = Vec::new();
+        for (id, planned) in &self.plan {
+            if let (Some(want), Some(shown)) = (planned, self.shown.get(id))
+                && shown.path != want.path
+            {
+                todo.push((*id, shown, want));
+            }
+        }
+        let mut from: BTreeMap<FileId, String> =
+            todo.iter().map(|(id, shown, _)| (*id, shown.path.clone())).collect();
+        while !todo.is_empty() {
+            let before = todo.len();
+            let mut rest = Vec::new();
+            for (id, shown, want) in todo {
+                if !is_free(&want.path, &id, &at) {
+                    rest.push((id, shown, want));
+                    continue;
+                }
+                let old = from.get(&id).map_or("", String::as_str);
+                let version = done.versions.get(&id).copied().unwrap_or(shown.version);
+                let moved = store.rename(old, &want.path, version);
+                done.note(id, &want.path, moved)?;
+                at.insert(id, &want.path);
+            }
+            todo = rest;
+            if todo.len() == before
+                && let Some((id, shown, want)) = todo.first()
+            {
+                // Files want each other's paths. One steps aside.
+                let old = from.get(id).map_or("", String::as_str);
+                let aside = aside(*id);
+                if old == aside {
+                    done.is_overtaken = true;
+                    break;
+                }
+                let version = done.versions.get(id).copied().unwrap_or(shown.version);
+                let moved = store.rename(old, &aside, version);
+                done.note(*id, &want.path, moved)?;
+                at.remove(id);
+                from.insert(*id, aside);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes note of what of the plan is in the store: after it was carried out, or after a crash. The rest stays as it was shown.
+    pub(crate) fn recover(&mut self, store: &impl Store, done: &Done) -> Result<(), SyncError> {
+        if self.plan.is_empty() {
+            return Ok(());
+        }
+        let files = store.files()?;
+        let mapped: BTreeSet<u64> = self.shown.values().map(|shown| shown.number).collect();
+        for (id, planned) in std::mem::take(&mut self.plan) {
+            let version = done.versions.get(&id).copied();
+            match (planned, self.shown.get_mut(&id)) {
+                (None, Some(shown)) => {
+                    if !files.contains_key(&shown.number) {
+                        self.shown.remove(&id);
+                    }
+                }
+                (Some(want), Some(shown)) => {
+                    if let Some(entry) = files.get(&shown.number) {
+                        take(store, id, shown, want, entry, done)?;
+                    }
+                }
+                (Some(want), None) => {
+                    let new = files.iter().find(|(number, entry)| {
+                        entry.path == want.path && !mapped.contains(number)
+                    });
+                    let Some((number, entry)) = new else { continue };
+                    if version == Some(entry.version)
+                        || store.read(&entry.path)?.as_ref() == Some(&want.text)
+                    {
+                        let (number, version) = (*number, entry.version);
+                        self.shown.insert(id, Shown { number, version, ..want });
+                    } else if let Some(version) = version {
+                        // It was changed right after it was made.
+                        self.shown.insert(id, Shown { number: *number, version, ..want });
+                    }
+                }
+                (None, None) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Takes over from a planned file what is in the store.
+fn take(
+    store: &impl Store,
+    id: FileId,
+    shown: &mut Shown,
+    want: Shown,
+    entry: &Entry,
+    done: &Done,
+) -> Result<(), SyncError> {
+    let version = done.versions.get(&id).copied().unwrap_or(shown.version);
+    if done.texts.contains(&id) || entry.version == version && shown.text == want.text {
+        shown.show_text(version, &want);
+    } else if store.read(&entry.path)?.as_ref() == Some(&want.text) {
+        shown.show_text(entry.version, &want);
+    } else {
+        shown.version = version;
+    }
+    if entry.path == want.path {
+        (shown.path, shown.wanted, shown.paths) = (want.path, want.wanted, want.paths);
+    } else if entry.path == aside(id) {
+        // A crash came while it was aside: nobody has renamed it.
+        shown.path.clone_from(&entry.path);
+    }
+    Ok(())
+}
+
+impl Shown {
+    /// Takes over the text of a file and what is known of it.
+    fn show_text(&mut self, version: u64, want: &Self) {
+        let Shown { text, texts, merged, bases, copy_of, .. } = want.clone();
+        *self = Self { version, text, texts, merged, bases, copy_of, ..self.clone() };
+    }
+}
+
+impl Done {
+    fn note(
+        &mut self,
+        id: FileId,
+        path: &str,
+        result: Result<u64, Refused>,
+    ) -> Result<(), SyncError> {
+        match result {
+            Ok(version) => {
+                self.versions.insert(id, version);
+                self.changed += 1;
+            }
+            Err(Refused::Changed) => self.is_overtaken = true,
+            Err(Refused::Held) => self.held.push(path.to_owned()),
+            Err(Refused::Failed(error)) => return Err(error),
+        }
+        Ok(())
+    }
+}
+
+/// Whether no other file is at this path, below it or above it.
+fn is_free(path: &str, id: &FileId, at: &BTreeMap<FileId, &str>) -> bool {
+    let is_in_the_way = |other: &str| {
+        other == path
+            || folders(path).any(|folder| folder == other)
+            || folders(other).any(|folder| folder == path)
+    };
+    !at.iter().any(|(other, at)| other != id && is_in_the_way(at))
+}
+
+/// The path of a file that is in the way of another one.
+fn aside(id: FileId) -> String {
+    let digits: String =
+        id.0.iter()
+            .flat_map(|byte| [byte >> 4, byte & 15])
+            .filter_map(|digit| char::from_digit(digit.into(), 16))
+            .collect();
+    format!("moving {digits}")
+}

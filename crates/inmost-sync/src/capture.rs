@@ -1,0 +1,357 @@
+//! Capturing what was changed in a store since it was shown: the changes become an object in the outbox.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use inmost_format::crypto::prf;
+
+use crate::chains::Vector;
+use crate::device::{Device, Shown, random};
+use crate::error::SyncError;
+use crate::object::{Change, Changes, seal};
+use crate::pool::Pool;
+use crate::store::{Entry, Store};
+use crate::tree::{Base, FileId, Text, tree};
+
+impl Device {
+    /// Compares the store with what was shown. What differs becomes states in a sealed object of the outbox. Nothing is saved yet.
+    ///
+    /// Returns whether there was anything to publish.
+    pub(crate) fn capture(&mut self, store: &impl Store, now: u64) -> Result<bool, SyncError> {
+        let files = store.files()?;
+        let mut found = self.compare(store, &files)?;
+        if found.is_empty() {
+            return Ok(false);
+        }
+        let resolved = self.resolved(&found);
+        let mut draft = Draft { pool: Pool::default(), states: Vec::new(), tops: Vec::new() };
+        for (id, shown) in &self.shown {
+            let state = found.files.remove(id).unwrap_or_default();
+            self.draft_shown(&mut draft, (*id, shown), state, &resolved);
+        }
+        for (number, path, version, text) in std::mem::take(&mut found.fresh) {
+            self.draft_fresh(&mut draft, (number, path, version), text)?;
+        }
+        if draft.states.is_empty() {
+            for (id, top) in draft.tops {
+                self.show(id, top);
+            }
+            return Ok(false);
+        }
+        self.publish(draft, now)?;
+        Ok(true)
+    }
+
+    /// Seals the states, and shows what they say.
+    fn publish(&mut self, draft: Draft, now: u64) -> Result<(), SyncError> {
+        let changes = Changes {
+            label: self.label.clone(),
+            lamport: self.lamport.saturating_add(1),
+            time: now,
+            seen: self.vector.clone(),
+            pool: draft.pool,
+            states: draft.states,
+        };
+        let number = self.number.saturating_add(1);
+        let sealed = seal(&self.circle, (self.log, number, self.previous), &changes)?;
+        let (dot, previous) = (sealed.dot, self.previous);
+        self.outbox.push(sealed);
+        (self.number, self.previous) = (number, Some(dot.tag));
+        self.learn(dot, previous, changes);
+        let own = Vector::from_iter([dot]);
+        for (id, mut top) in draft.tops {
+            if let Some(top) = &mut top {
+                if top.has_text {
+                    top.shown.texts = self.chains.join([&top.shown.texts, &own]);
+                    top.shown.merged = top.shown.texts.clone();
+                    top.shown.copy_of = None;
+                }
+                if top.has_path {
+                    top.shown.paths = self.chains.join([&top.shown.paths, &own]);
+                }
+            }
+            self.show(id, top);
+        }
+        Ok(())
+    }
+
+    fn show(&mut self, id: FileId, top: Option<Top>) {
+        match top {
+            Some(top) => self.shown.insert(id, top.shown),
+            None => self.shown.remove(&id),
+        };
+    }
+
+    /// What differs from what was shown. Takes note of what differs in numbers only.
+    fn compare(
+        &mut self,
+        store: &impl Store,
+        files: &BTreeMap<u64, Entry>,
+    ) -> Result<Found, SyncError> {
+        let mapped: BTreeSet<u64> = self.shown.values().map(|shown| shown.number).collect();
+        let mut fresh: BTreeMap<&str, u64> = files
+            .iter()
+            .filter(|(number, _)| !mapped.contains(number))
+            .map(|(number, entry)| (entry.path.as_str(), *number))
+            .collect();
+        let mut found = Found::default();
+        for (id, shown) in &mut self.shown {
+            if !files.contains_key(&shown.number) {
+                // An editor may save by putting a new file in the place of the old one.
+                let Some(number) = fresh.remove(shown.path.as_str()) else {
+                    found.files.insert(*id, Local::Gone);
+                    continue;
+                };
+                shown.number = number;
+                shown.version = 0;
+            }
+            let Some(entry) = files.get(&shown.number) else { continue };
+            let mut text = None;
+            if entry.version != shown.version {
+                let Some(now) = store.read(&entry.path)? else { return Err(SyncError::Busy) };
+                if now == shown.text {
+                    shown.version = entry.version;
+                } else {
+                    text = Some(now);
+                }
+            }
+            let path = (entry.path != shown.path).then(|| entry.path.clone());
+            if text.is_some() || path.is_some() {
+                found.files.insert(*id, Local::Changed { text, path, version: entry.version });
+            }
+        }
+        for (path, number) in fresh {
+            let Some(entry) = files.get(&number) else { continue };
+            let Some(text) = store.read(path)? else { return Err(SyncError::Busy) };
+            found.fresh.push((number, path.to_owned(), entry.version, text));
+        }
+        self.adopt(&mut found.fresh);
+        Ok(found)
+    }
+
+    /// Recognises files that are there already: of a device that joins with a copy of the store, or whose store was put back. A text
+    /// that is or was that of the file at its path is no change.
+    fn adopt(&mut self, fresh: &mut Vec<(u64, String, u64, Text)>) {
+        if fresh.is_empty() {
+            return;
+        }
+        let wants = self.wants();
+        fresh.retain(|(number, path, version, text)| {
+            let is_free = |id: &FileId| !self.shown.contains_key(id);
+            let at_path = wants.iter().find(|(id, want)| want.path == *path && is_free(id));
+            let Some((id, want)) = at_path else { return true };
+            let mut shown = Shown { number: *number, version: *version, ..want.clone() };
+            if want.text != *text {
+                // It stands for no more than the states that are merged in it: what came after them is still to be shown.
+                let base = want.bases.iter().find(|base| base.text == *text);
+                let Some(base) = base else { return true };
+                (shown.texts, shown.merged) = (base.vector.clone(), base.vector.clone());
+                (shown.text, shown.bases) = (base.text.clone(), Vec::new());
+            }
+            self.shown.insert(*id, shown);
+            false
+        });
+    }
+
+    /// What F shows of the heads, without numbers.
+    pub(crate) fn wants(&self) -> BTreeMap<FileId, Shown> {
+        let files = tree(&self.chains, &self.heads).into_iter();
+        let want = |(id, file): (FileId, crate::tree::TreeFile)| {
+            let heads = self.heads.get(&id).filter(|_| file.copy_of.is_none());
+            let texts = heads.map_or(&[][..], |heads| &heads.texts);
+            let own: Vec<Base> = texts.iter().map(|head| self.base_of(head)).collect();
+            let paths = heads.map_or(&[][..], |heads| &heads.paths).iter();
+            let paths: Vec<Vector> = paths
+                .map(|head| self.chains.join([&head.over, &Vector::from_iter([head.dot])]))
+                .collect();
+            let bases = texts.iter().flat_map(|head| head.bases.clone());
+            let shown = Shown {
+                number: 0,
+                version: 0,
+                path: file.path,
+                wanted: file.wanted,
+                text: file.text,
+                texts: self.chains.join(own.iter().map(|base| &base.vector)),
+                paths: self.chains.join(&paths),
+                merged: file.merged,
+                bases: bases.chain(own.iter().cloned()).collect(),
+                copy_of: file.copy_of,
+            };
+            (id, shown)
+        };
+        files.map(want).collect()
+    }
+
+    /// The files whose conflicts are resolved: the text or a copy of them was changed or deleted.
+    fn resolved(&self, found: &Found) -> BTreeSet<FileId> {
+        let copies = self.shown.iter().filter_map(|(id, shown)| Some((shown.copy_of?, *id)));
+        let is_resolved = |(origin, copy): &(FileId, FileId)| {
+            found.files.contains_key(copy)
+                || match found.files.get(origin) {
+                    Some(Local::Changed { text, .. }) => text.is_some(),
+                    Some(Local::Gone) => true,
+                    Some(Local::Same) | None => false,
+                }
+        };
+        copies.filter(is_resolved).map(|(origin, _)| origin).collect()
+    }
+
+    fn draft_shown(
+        &self,
+        draft: &mut Draft,
+        (id, shown): (FileId, &Shown),
+        local: Local,
+        resolved: &BTreeSet<FileId>,
+    ) {
+        let (text, path, version) = match local {
+            Local::Gone => {
+                if shown.copy_of.is_none() {
+                    let over = self.chains.join([&shown.texts, &shown.paths]);
+                    draft.states.push(Change::Delete { file: id, over });
+                }
+                draft.tops.push((id, None));
+                return;
+            }
+            Local::Changed { text, path, version } => (text, path, version),
+            Local::Same => (None, None, shown.version),
+        };
+        let is_touched = text.is_some() || path.is_some();
+        let (has_text, has_path) = match shown.copy_of {
+            Some(origin) if is_touched || resolved.contains(&origin) => (true, true),
+            Some(_) => return,
+            None => (text.is_some() || resolved.contains(&id), path.is_some()),
+        };
+        if !has_text && !has_path {
+            return;
+        }
+        let mut now = shown.clone();
+        now.version = version;
+        if let Some(path) = path {
+            now.wanted.clone_from(&path);
+            now.path = path;
+        }
+        if let Some(text) = text {
+            now.text = text;
+        }
+        if has_text {
+            now.bases = self.bases_for(shown);
+        }
+        draft.add(id, Top { shown: now, has_text, has_path });
+    }
+
+    fn draft_fresh(
+        &self,
+        draft: &mut Draft,
+        (number, path, version): (u64, String, u64),
+        text: Text,
+    ) -> Result<(), SyncError> {
+        // Equal files of two devices are one file. The id of one that is known already stands for another life of it.
+        let digest = prf::checksum(&[path.as_bytes(), b"\0", text.as_bytes()].concat());
+        let mut id = FileId(self.circle.key.file_id(&self.circle.id, &digest));
+        if self.heads.contains_key(&id) || self.shown.contains_key(&id) {
+            id = FileId(random()?);
+        }
+        let shown = Shown {
+            number,
+            version,
+            path: path.clone(),
+            wanted: path,
+            text,
+            texts: Vector::default(),
+            paths: Vector::default(),
+            merged: Vector::default(),
+            bases: Vec::new(),
+            copy_of: None,
+        };
+        draft.add(id, Top { shown, has_text: true, has_path: true });
+        Ok(())
+    }
+
+    /// The base texts that a new text carries: the newest that each other device may still know, and that this one knows.
+    fn bases_for(&self, shown: &Shown) -> Vec<Base> {
+        let now = Base { vector: shown.merged.clone(), text: shown.text.clone() };
+        let all: Vec<&Base> = [&now].into_iter().chain(&shown.bases).collect();
+        let none = Vector::default();
+        let peers = self.peers.values().map(|peer| &peer.vector);
+        let mut chosen: Vec<Base> = Vec::new();
+        for known in [&self.vector, &none].into_iter().chain(peers) {
+            let is_known = |base: &&&Base| self.chains.is_within(&base.vector, known);
+            let newest = all.iter().filter(is_known).max_by_key(|base| weight(&base.vector));
+            if let Some(base) = newest
+                && !chosen.contains(base)
+                && chosen.len() < MOST_BASES
+            {
+                chosen.push((*base).clone());
+            }
+        }
+        chosen
+    }
+}
+
+/// A number that is greater for a vector that covers more.
+fn weight(vector: &Vector) -> u64 {
+    vector.dots().fold(0, |sum, dot| sum.saturating_add(dot.number))
+}
+
+/// What happened to a file that was shown.
+#[derive(Default)]
+enum Local {
+    #[default]
+    Same,
+    Gone,
+    Changed {
+        text: Option<Text>,
+        path: Option<String>,
+        version: u64,
+    },
+}
+
+/// What differs from what was shown.
+#[derive(Default)]
+struct Found {
+    files: BTreeMap<FileId, Local>,
+    /// New files: number, path, version, text.
+    fresh: Vec<(u64, String, u64, Text)>,
+}
+
+impl Found {
+    fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.fresh.is_empty()
+    }
+}
+
+/// An object that is being made.
+struct Draft {
+    pool: Pool,
+    states: Vec<Change>,
+    /// What is shown once the object is in the outbox.
+    tops: Vec<(FileId, Option<Top>)>,
+}
+
+impl Draft {
+    fn add(&mut self, id: FileId, top: Top) {
+        let shown = &top.shown;
+        if top.has_text {
+            self.states.push(Change::Text {
+                file: id,
+                over: shown.texts.clone(),
+                text: self.pool.put(&shown.text),
+                path: shown.wanted.clone(),
+                bases: self.pool.put_bases(&shown.bases),
+            });
+        }
+        if top.has_path {
+            let (over, path) = (shown.paths.clone(), shown.wanted.clone());
+            self.states.push(Change::Path { file: id, over, path });
+        }
+        self.tops.push((id, Some(top)));
+    }
+}
+
+struct Top {
+    shown: Shown,
+    has_text: bool,
+    has_path: bool,
+}
+
+/// The most base texts of a state.
+const MOST_BASES: usize = 8;

@@ -1,0 +1,397 @@
+//! What a device knows and shows: the state of synchronisation.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use inmost_format::crypto::keys::{CircleKey, StoreId};
+use inmost_format::crypto::rng;
+use inmost_format::record::codec;
+use inmost_format::secret::{SecretBytes, Wiped};
+use serde::{Deserialize, Serialize};
+
+use crate::chains::{Chains, Dot, LogId, Tag, Vector};
+use crate::error::SyncError;
+use crate::object::{Change, Changes, Circle, Sealed};
+use crate::pool::{Pool, PooledBase};
+use crate::tree::{Base, FileHeads, FileId, Heads, PathHead, Text, TextHead};
+
+/// A member of a circle. All of it is saved in one step.
+pub(crate) struct Device {
+    pub(crate) circle: Circle,
+    pub(crate) label: String,
+    /// Where the place is, for the program.
+    pub(crate) place: String,
+    /// The log that it writes, and the object that it wrote last.
+    pub(crate) log: LogId,
+    pub(crate) number: u64,
+    pub(crate) previous: Option<Tag>,
+    /// The logs that it has written.
+    pub(crate) own: BTreeSet<LogId>,
+    pub(crate) lamport: u64,
+    /// What it has read or written.
+    pub(crate) vector: Vector,
+    pub(crate) chains: Chains,
+    /// Files without heads stay: their ids are not used again.
+    pub(crate) heads: Heads,
+    pub(crate) shown: BTreeMap<FileId, Shown>,
+    /// What is being shown; `None` for what is being deleted. A crash in between is recognised by it.
+    pub(crate) plan: BTreeMap<FileId, Option<Shown>>,
+    /// Sealed objects that the place or the other devices may not have.
+    pub(crate) outbox: Vec<Sealed>,
+    pub(crate) peers: BTreeMap<LogId, Peer>,
+    /// The commits of the store when this was saved. A store with fewer was put back.
+    pub(crate) commit: u64,
+}
+
+/// Another log.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Peer {
+    pub(crate) label: String,
+    /// The clock of its device at its last object, in milliseconds since 1970.
+    pub(crate) time: u64,
+    /// What its device knew then.
+    pub(crate) vector: Vector,
+}
+
+/// A file of the store as it was shown last.
+#[derive(Clone, PartialEq)]
+pub(crate) struct Shown {
+    /// The numbers of the file and of its last change in the store.
+    pub(crate) number: u64,
+    pub(crate) version: u64,
+    pub(crate) path: String,
+    pub(crate) wanted: String,
+    pub(crate) text: Text,
+    /// The states of the text and of the path that are shown.
+    pub(crate) texts: Vector,
+    pub(crate) paths: Vector,
+    /// The states that are merged in the text.
+    pub(crate) merged: Vector,
+    pub(crate) bases: Vec<Base>,
+    /// For a conflict copy, the file that it is a copy of.
+    pub(crate) copy_of: Option<FileId>,
+}
+
+impl Device {
+    /// # Errors
+    /// [`SyncError::Randomness`]
+    pub(crate) fn new(circle: Circle, label: String, place: String) -> Result<Self, SyncError> {
+        let log = LogId(random()?);
+        Ok(Self {
+            circle,
+            label,
+            place,
+            log,
+            number: 0,
+            previous: None,
+            own: BTreeSet::from([log]),
+            lamport: 0,
+            vector: Vector::default(),
+            chains: Chains::default(),
+            heads: Heads::new(),
+            shown: BTreeMap::new(),
+            plan: BTreeMap::new(),
+            outbox: Vec::new(),
+            peers: BTreeMap::new(),
+            commit: 0,
+        })
+    }
+
+    /// Goes on with a log of its own: another copy of this device may write to the one it had.
+    pub(crate) fn begin_log(&mut self) -> Result<(), SyncError> {
+        self.log = LogId(random()?);
+        self.own.insert(self.log);
+        (self.number, self.previous) = (0, None);
+        Ok(())
+    }
+
+    /// Takes in an object that was read or written.
+    pub(crate) fn learn(&mut self, dot: Dot, previous: Option<Tag>, changes: Changes) {
+        self.chains.insert(dot, previous);
+        let own = Vector::from_iter([dot]);
+        self.vector = self.chains.join([&self.vector, &own]);
+        self.lamport = self.lamport.max(changes.lamport);
+        if !self.own.contains(&dot.log) {
+            let vector = self.chains.join([&changes.seen, &own]);
+            let peer = Peer { label: changes.label.clone(), time: changes.time, vector };
+            self.peers.insert(dot.log, peer);
+        }
+        let Changes { label, lamport, time, pool, states, .. } = changes;
+        for state in states {
+            match state {
+                Change::Delete { file, over } => {
+                    let heads = self.heads.entry(file).or_default();
+                    heads.texts.retain(|head| !self.chains.covers(&over, &head.dot));
+                    heads.paths.retain(|head| !self.chains.covers(&over, &head.dot));
+                }
+                Change::Text { file, over, text, path, bases } => {
+                    let (Some(text), Some(bases)) = (pool.get(text), pool.bases(bases)) else {
+                        continue; // an object is checked when it is opened
+                    };
+                    let label = label.clone();
+                    let head = TextHead { dot, over, lamport, text, path, label, time, bases };
+                    let heads = &mut self.heads.entry(file).or_default().texts;
+                    add_head(&self.chains, heads, head, |head| (&head.dot, &head.over));
+                }
+                Change::Path { file, over, path } => {
+                    let head = PathHead { dot, over, lamport, path };
+                    let heads = &mut self.heads.entry(file).or_default().paths;
+                    add_head(&self.chains, heads, head, |head| (&head.dot, &head.over));
+                }
+            }
+        }
+    }
+
+    /// The text of a head, and the vector of its state.
+    pub(crate) fn base_of(&self, head: &TextHead) -> Base {
+        let vector = self.chains.join([&head.over, &Vector::from_iter([head.dot])]);
+        Base { vector, text: head.text.clone() }
+    }
+
+    pub(crate) fn encode(&self) -> Result<Wiped<Vec<u8>>, SyncError> {
+        let stored = Stored::of(self);
+        let length = codec::encoded_len(&stored).map_err(|_| SyncError::TooLarge)?;
+        let mut bytes = Wiped::new(vec![0; length]);
+        codec::encode(&stored, bytes.as_mut_slice()).map_err(|_| SyncError::TooLarge)?;
+        Ok(bytes)
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, SyncError> {
+        let stored = codec::decode_long::<Stored>(bytes).ok().and_then(Stored::into_device);
+        stored.ok_or(SyncError::StateUnreadable)
+    }
+}
+
+/// Adds a head, unless another one replaces it, and removes those that it replaces.
+fn add_head<H>(
+    chains: &Chains,
+    heads: &mut Vec<H>,
+    head: H,
+    parts: impl Fn(&H) -> (&Dot, &Vector),
+) {
+    let (dot, over) = parts(&head);
+    let is_known = |other: &H| parts(other).0 == dot || chains.covers(parts(other).1, dot);
+    if heads.iter().any(is_known) {
+        return;
+    }
+    heads.retain(|other| !chains.covers(over, parts(other).0));
+    heads.push(head);
+}
+
+/// 16 random bytes.
+pub(crate) fn random() -> Result<[u8; 16], SyncError> {
+    rng::array().map_err(|_| SyncError::Randomness)
+}
+
+/// A device as it is stored: texts are in a pool.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    format: u8,
+    circle: [u8; 16],
+    key: Wiping,
+    label: String,
+    place: String,
+    log: LogId,
+    number: u64,
+    previous: Option<Tag>,
+    own: BTreeSet<LogId>,
+    lamport: u64,
+    vector: Vector,
+    chains: Chains,
+    pool: Pool,
+    heads: Vec<StoredFile>,
+    shown: Vec<(FileId, StoredShown)>,
+    plan: Vec<(FileId, Option<StoredShown>)>,
+    outbox: Vec<Sealed>,
+    peers: BTreeMap<LogId, Peer>,
+    commit: u64,
+}
+
+/// The key of the circle while it is encoded or decoded.
+#[derive(Serialize, Deserialize)]
+struct Wiping([u8; 32]);
+
+impl Drop for Wiping {
+    fn drop(&mut self) {
+        zeroize::Zeroize::zeroize(&mut self.0);
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredFile {
+    id: FileId,
+    texts: Vec<StoredText>,
+    paths: Vec<(Dot, Vector, u64, String)>,
+    forgotten: Vector,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredText {
+    dot: Dot,
+    over: Vector,
+    lamport: u64,
+    text: u32,
+    path: String,
+    label: String,
+    time: u64,
+    bases: Vec<PooledBase>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredShown {
+    number: u64,
+    version: u64,
+    path: String,
+    wanted: String,
+    text: u32,
+    texts: Vector,
+    paths: Vector,
+    merged: Vector,
+    bases: Vec<PooledBase>,
+    copy_of: Option<FileId>,
+}
+
+impl Stored {
+    fn of(device: &Device) -> Self {
+        let mut pool = Pool::default();
+        let heads = device.heads.iter();
+        let heads = heads.map(|(id, file)| StoredFile::of(*id, file, &mut pool)).collect();
+        let shown = device.shown.iter();
+        let shown = shown.map(|(id, shown)| (*id, StoredShown::of(shown, &mut pool))).collect();
+        let mut planned = |shown: &Shown| StoredShown::of(shown, &mut pool);
+        let plan = device.plan.iter();
+        let plan = plan.map(|(id, shown)| (*id, shown.as_ref().map(&mut planned))).collect();
+        Self {
+            format: FORMAT,
+            circle: device.circle.id.0,
+            key: Wiping(*device.circle.key.expose()),
+            label: device.label.clone(),
+            place: device.place.clone(),
+            log: device.log,
+            number: device.number,
+            previous: device.previous,
+            own: device.own.clone(),
+            lamport: device.lamport,
+            vector: device.vector.clone(),
+            chains: device.chains.clone(),
+            pool,
+            heads,
+            shown,
+            plan,
+            outbox: device.outbox.clone(),
+            peers: device.peers.clone(),
+            commit: device.commit,
+        }
+    }
+
+    /// `None` if a text is missing.
+    fn into_device(self) -> Option<Device> {
+        if self.format != FORMAT {
+            return None;
+        }
+        let pool = self.pool;
+        let key = CircleKey::new(SecretBytes::init_with(|key| key.copy_from_slice(&self.key.0)));
+        let heads = self.heads.into_iter();
+        let shown = self.shown.into_iter();
+        let plan = self.plan.into_iter();
+        Some(Device {
+            circle: Circle { id: StoreId(self.circle), key },
+            label: self.label,
+            place: self.place,
+            log: self.log,
+            number: self.number,
+            previous: self.previous,
+            own: self.own,
+            lamport: self.lamport,
+            vector: self.vector,
+            chains: self.chains,
+            heads: heads.map(|file| Some((file.id, file.heads(&pool)?))).collect::<Option<_>>()?,
+            shown: shown
+                .map(|(id, shown)| Some((id, shown.shown(&pool)?)))
+                .collect::<Option<_>>()?,
+            plan: plan
+                .map(|(id, planned)| match planned {
+                    Some(planned) => Some((id, Some(planned.shown(&pool)?))),
+                    None => Some((id, None)),
+                })
+                .collect::<Option<_>>()?,
+            outbox: self.outbox,
+            peers: self.peers,
+            commit: self.commit,
+        })
+    }
+}
+
+impl StoredFile {
+    fn of(id: FileId, file: &FileHeads, pool: &mut Pool) -> Self {
+        let text = |head: &TextHead| StoredText {
+            dot: head.dot,
+            over: head.over.clone(),
+            lamport: head.lamport,
+            text: pool.put(&head.text),
+            path: head.path.clone(),
+            label: head.label.clone(),
+            time: head.time,
+            bases: pool.put_bases(&head.bases),
+        };
+        let texts = file.texts.iter().map(text).collect();
+        let path = |head: &PathHead| (head.dot, head.over.clone(), head.lamport, head.path.clone());
+        let paths = file.paths.iter().map(path).collect();
+        Self { id, texts, paths, forgotten: file.forgotten.clone() }
+    }
+
+    fn heads(self, pool: &Pool) -> Option<FileHeads> {
+        let text = |head: StoredText| {
+            Some(TextHead {
+                dot: head.dot,
+                over: head.over,
+                lamport: head.lamport,
+                text: pool.get(head.text)?,
+                path: head.path,
+                label: head.label,
+                time: head.time,
+                bases: pool.bases(head.bases)?,
+            })
+        };
+        let path = |(dot, over, lamport, path)| PathHead { dot, over, lamport, path };
+        Some(FileHeads {
+            texts: self.texts.into_iter().map(text).collect::<Option<_>>()?,
+            paths: self.paths.into_iter().map(path).collect(),
+            forgotten: self.forgotten,
+        })
+    }
+}
+
+impl StoredShown {
+    fn of(shown: &Shown, pool: &mut Pool) -> Self {
+        Self {
+            number: shown.number,
+            version: shown.version,
+            path: shown.path.clone(),
+            wanted: shown.wanted.clone(),
+            text: pool.put(&shown.text),
+            texts: shown.texts.clone(),
+            paths: shown.paths.clone(),
+            merged: shown.merged.clone(),
+            bases: pool.put_bases(&shown.bases),
+            copy_of: shown.copy_of,
+        }
+    }
+
+    fn shown(self, pool: &Pool) -> Option<Shown> {
+        Some(Shown {
+            number: self.number,
+            version: self.version,
+            path: self.path,
+            wanted: self.wanted,
+            text: pool.get(self.text)?,
+            texts: self.texts,
+            paths: self.paths,
+            merged: self.merged,
+            bases: pool.bases(self.bases)?,
+            copy_of: self.copy_of,
+        })
+    }
+}
+
+/// The only format of a stored device.
+const FORMAT: u8 = 1;

@@ -1,0 +1,50 @@
+//! Why a device did not synchronise.
+
+use std::io;
+
+use inmost::{FileError, StoreError};
+
+/// Why a device did not synchronise. Nothing is lost: the next attempt goes on where this one stopped.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SyncError {
+    /// The store failed or refused a change.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A file could not be read or changed.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The place could not be read or written.
+    #[error("the place: {0}")]
+    Place(#[source] io::Error),
+    /// The file that holds the state of synchronisation could not be read or written.
+    #[error("the state of synchronisation: {0}")]
+    State(#[source] io::Error),
+    /// The state of synchronisation is damaged, or was sealed before the keys of the store were replaced.
+    #[error("the state of synchronisation does not open with the keys of this store")]
+    StateUnreadable,
+    /// The store is in no circle of devices.
+    #[error("this store is in no circle of devices")]
+    NotAMember,
+    /// The store is in a circle already.
+    #[error("this store is in a circle of devices already")]
+    AlreadyMember,
+    /// The place has no circle of devices, or another one than this device is in.
+    #[error("the place does not belong to this circle of devices")]
+    OtherCircle,
+    /// An invitation is mistyped or cut.
+    #[error("the invitation is not complete, or has a mistyped character")]
+    Invitation,
+    /// A device cannot have this name.
+    #[error("a device is named by 1 to 32 letters, digits, spaces, '-', '_' and '.'")]
+    Label,
+    /// The store was changed all the time while changes of other devices were to be shown.
+    #[error("the store kept changing")]
+    Busy,
+    /// The changes are larger than 512 MiB.
+    #[error("there are too many changes for one object")]
+    TooLarge,
+    /// The operating system returned no random bytes.
+    #[error("the operating system returned no random bytes")]
+    Randomness,
+}

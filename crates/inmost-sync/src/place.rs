@@ -1,0 +1,185 @@
+//! Places: where devices leave sealed objects for each other. Nobody has to trust them.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use crate::chains::{Dot, LogId, Tag};
+
+/// Where devices leave sealed objects for each other: a folder that a sync program keeps in step, or anything that can list, put
+/// whole objects and get them. It may delay, reorder, repeat and lose objects and show others; it can then delay changes, and
+/// neither read nor forge them.
+pub trait Place {
+    /// The objects that are there. What has no name of an object is left out.
+    ///
+    /// # Errors
+    /// Those of the place.
+    fn list(&self) -> io::Result<BTreeSet<Dot>>;
+
+    /// The bytes of an object; `None` if it is gone.
+    ///
+    /// # Errors
+    /// Those of the place.
+    fn get(&self, dot: &Dot) -> io::Result<Option<Vec<u8>>>;
+
+    /// Puts an object whole, or not at all.
+    ///
+    /// # Errors
+    /// Those of the place.
+    fn put(&self, dot: &Dot, bytes: &[u8]) -> io::Result<()>;
+}
+
+/// A folder: one that Dropbox, iCloud or Syncthing keeps in step, or one on a stick. It has a folder for each log, with a file for each
+/// object.
+#[derive(Debug)]
+pub struct FolderPlace {
+    folder: PathBuf,
+}
+
+impl FolderPlace {
+    /// A place in this folder, which must exist.
+    ///
+    /// # Errors
+    /// `NotFound` or `NotADirectory` if there is no such folder: a stick is absent, or a sync program does not run.
+    pub fn open(folder: impl AsRef<Path>) -> io::Result<Self> {
+        let folder = fs::canonicalize(folder)?;
+        if !folder.is_dir() {
+            return Err(ErrorKind::NotADirectory.into());
+        }
+        Ok(Self { folder })
+    }
+
+    fn file(&self, dot: &Dot) -> PathBuf {
+        self.folder.join(hex(&dot.log.0)).join(format!("{:08x}-{}", dot.number, hex(&dot.tag.0)))
+    }
+}
+
+impl Place for FolderPlace {
+    fn list(&self) -> io::Result<BTreeSet<Dot>> {
+        let mut dots = BTreeSet::new();
+        for log in fs::read_dir(&self.folder)? {
+            let log = log?;
+            // A log that was named by somebody else, or a file of a sync program.
+            let Some(id) = log.file_name().to_str().and_then(unhex) else { continue };
+            if !log.file_type()?.is_dir() {
+                continue;
+            }
+            for object in fs::read_dir(log.path())? {
+                let dot = object?.file_name().to_str().and_then(|name| parse(LogId(id), name));
+                dots.extend(dot);
+            }
+        }
+        Ok(dots)
+    }
+
+    fn get(&self, dot: &Dot) -> io::Result<Option<Vec<u8>>> {
+        let path = self.file(dot);
+        match fs::symlink_metadata(&path) {
+            Ok(found) if !found.is_file() || found.len() > MOST_BYTES => return Ok(None),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            found => found?,
+        };
+        match fs::read(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            read => read.map(Some),
+        }
+    }
+
+    fn put(&self, dot: &Dot, bytes: &[u8]) -> io::Result<()> {
+        let path = self.file(dot);
+        let folder = path.parent().unwrap_or(&self.folder);
+        fs::create_dir_all(folder)?;
+        // Other devices must never list a part of it under its name.
+        let temporary = folder.join(format!(".{}.new", hex(&dot.tag.0)));
+        let mut file = File::create(&temporary)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        drop(file);
+        fs::rename(&temporary, &path)?;
+        if cfg!(unix) {
+            File::open(folder)?.sync_all()?;
+            File::open(&self.folder)?.sync_all()?;
+        }
+        Ok(())
+    }
+}
+
+/// The dot of a name such as `0000000a-` and 32 digits. `None` for every other spelling.
+fn parse(log: LogId, name: &str) -> Option<Dot> {
+    let (number, tag) = name.split_once('-')?;
+    let parsed = u64::from_str_radix(number, 16).ok().filter(|parsed| *parsed > 0)?;
+    let dot = Dot { log, number: parsed, tag: Tag(unhex(tag)?) };
+    (format!("{parsed:08x}") == number).then_some(dot)
+}
+
+/// Lower-case digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
+}
+
+/// Bytes of exactly as many lower-case digits.
+pub(crate) fn unhex<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let digit = |byte: u8| match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    };
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    if pairs.len() != N || !rest.is_empty() {
+        return None;
+    }
+    let mut bytes = [0; N];
+    for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
+        *byte = digit(*high)? << 4 | digit(*low)?;
+    }
+    Some(bytes)
+}
+
+/// More bytes than any object has.
+const MOST_BYTES: u64 = 600 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_exact_names_are_objects() {
+        let log = LogId([1; 16]);
+        let tag = "0".repeat(31) + "a";
+        assert_eq!(parse(log, &format!("0000000a-{tag}")).map(|dot| dot.number), Some(10));
+        let tag_upper = tag.to_uppercase();
+        for name in [
+            format!("0000000A-{tag}"),
+            format!("0000000a-{tag_upper}"),
+            format!("a-{tag}"),
+            format!("00000000-{tag}"),
+            format!("+000000a-{tag}"),
+            format!("0000000a-{tag} (conflicted copy)"),
+            format!("0000000a-{tag}.sync-conflict-20261127"),
+            format!(".{tag}.new"),
+            String::new(),
+        ] {
+            assert_eq!(parse(log, &name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_put_is_listed_and_junk_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = FolderPlace::open(folder.path()).unwrap();
+        let dot = Dot { log: LogId([1; 16]), number: 1 << 40, tag: Tag([2; 16]) };
+        place.put(&dot, b"bytes").unwrap();
+        place.put(&dot, b"bytes").unwrap();
+        let log = folder.path().join(hex(&dot.log.0));
+        fs::write(log.join("desktop.ini"), "").unwrap();
+        fs::create_dir(folder.path().join(".stfolder")).unwrap();
+        fs::write(folder.path().join("f".repeat(32)), "").unwrap();
+        assert_eq!(place.list().unwrap(), BTreeSet::from([dot]));
+        assert_eq!(place.get(&dot).unwrap().unwrap(), b"bytes");
+        assert_eq!(place.get(&Dot { number: 2, ..dot }).unwrap(), None);
+        assert_eq!(fs::read_dir(log).unwrap().count(), 2);
+        assert!(FolderPlace::open(folder.path().join("absent")).is_err());
+    }
+}

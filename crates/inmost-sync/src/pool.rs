@@ -1,0 +1,74 @@
+//! Texts in objects and in the state: each once, named by its index.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
+
+use crate::chains::Vector;
+use crate::tree::{Base, Text};
+
+/// The texts of a message.
+#[derive(Default)]
+pub(crate) struct Pool {
+    texts: Vec<Text>,
+    /// Indices by the SHA-256 of the text, while texts are put in.
+    indices: HashMap<[u8; 32], u32>,
+}
+
+/// A base text whose text is in a pool.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct PooledBase {
+    pub(crate) vector: Vector,
+    pub(crate) text: u32,
+}
+
+/// Makes a text.
+pub(crate) fn text(text: &str) -> Text {
+    Arc::new(Zeroizing::new(text.to_owned()))
+}
+
+impl Pool {
+    /// The index of a text, which is added if it is new.
+    pub(crate) fn put(&mut self, text: &Text) -> u32 {
+        let digest = Sha256::digest(text.as_bytes()).into();
+        if let Some(index) = self.indices.get(&digest) {
+            return *index;
+        }
+        let index = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
+        self.texts.push(text.clone());
+        self.indices.insert(digest, index);
+        index
+    }
+
+    pub(crate) fn put_bases(&mut self, bases: &[Base]) -> Vec<PooledBase> {
+        let put =
+            |base: &Base| PooledBase { vector: base.vector.clone(), text: self.put(&base.text) };
+        bases.iter().map(put).collect()
+    }
+
+    pub(crate) fn get(&self, index: u32) -> Option<Text> {
+        self.texts.get(usize::try_from(index).ok()?).cloned()
+    }
+
+    pub(crate) fn bases(&self, bases: Vec<PooledBase>) -> Option<Vec<Base>> {
+        let get = |base: PooledBase| Some(Base { vector: base.vector, text: self.get(base.text)? });
+        bases.into_iter().map(get).collect()
+    }
+}
+
+impl Serialize for Pool {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.texts.iter().map(|text| text.as_str()))
+    }
+}
+
+impl<'de> Deserialize<'de> for Pool {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let texts = Vec::<String>::deserialize(deserializer)?;
+        let texts = texts.into_iter().map(|text| Arc::new(Zeroizing::new(text))).collect();
+        Ok(Self { texts, indices: HashMap::new() })
+    }
+}

@@ -1,0 +1,57 @@
+//! Where the state of synchronisation is kept: a sealed file in the folder of the store.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use inmost::Session;
+use inmost_format::secret::Wiped;
+
+use crate::error::SyncError;
+
+/// Keeps one value, which is replaced as a whole.
+pub(crate) trait StateStore {
+    /// `None` if there is none.
+    fn load(&self) -> Result<Option<Wiped<Vec<u8>>>, SyncError>;
+    /// The value is durable when this returns.
+    fn save(&self, state: Wiped<Vec<u8>>) -> Result<(), SyncError>;
+    fn remove(&self) -> Result<(), SyncError>;
+}
+
+/// A file under a key of the store.
+pub(crate) struct StateFile<'s> {
+    pub(crate) session: &'s Session,
+    pub(crate) path: PathBuf,
+}
+
+impl StateStore for StateFile<'_> {
+    fn load(&self) -> Result<Option<Wiped<Vec<u8>>>, SyncError> {
+        let sealed = match fs::read(&self.path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            read => read.map_err(SyncError::State)?,
+        };
+        self.session.open_sync_state(&sealed)?.map(Some).ok_or(SyncError::StateUnreadable)
+    }
+
+    fn save(&self, state: Wiped<Vec<u8>>) -> Result<(), SyncError> {
+        let sealed = self.session.seal_sync_state(state)?;
+        let temporary = self.path.with_extension("new");
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        let write = || {
+            let mut file = File::create(&temporary)?;
+            file.write_all(&sealed)?;
+            file.sync_all()?;
+            drop(file);
+            fs::rename(&temporary, &self.path)?;
+            if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+        };
+        write().map_err(SyncError::State)
+    }
+
+    fn remove(&self) -> Result<(), SyncError> {
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            removed => removed.map_err(SyncError::State),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The store of a device, as synchronisation sees it.
+
+use std::collections::BTreeMap;
+
+use inmost::{FileError, Precondition, Session, StoreError};
+
+use crate::error::SyncError;
+use crate::pool::text;
+use crate::tree::Text;
+
+/// Why a file was not changed.
+pub(crate) enum Refused {
+    /// The file is not what it was, or something is in the way. It must be looked at again.
+    Changed,
+    /// The store does not take it: a limit, or the rules for paths.
+    Held,
+    Failed(SyncError),
+}
+
+/// A file of a store. Paths are below `/memories/`.
+#[derive(Clone)]
+pub(crate) struct Entry {
+    pub(crate) path: String,
+    pub(crate) version: u64,
+}
+
+/// The files of a store: each change is one atomic step.
+pub(crate) trait Store {
+    /// The files by their numbers.
+    fn files(&self) -> Result<BTreeMap<u64, Entry>, SyncError>;
+    /// `None` if there is no such file any more.
+    fn read(&self, path: &str) -> Result<Option<Text>, SyncError>;
+    /// Replaces the text of a file of this version, or makes a new one. Returns the new version.
+    fn write(&self, path: &str, text: &str, version: Option<u64>) -> Result<u64, Refused>;
+    fn rename(&self, old: &str, new: &str, version: u64) -> Result<u64, Refused>;
+    fn remove(&self, path: &str, version: u64) -> Result<(), Refused>;
+    /// Commits since the store was made.
+    fn commit(&self) -> Result<u64, SyncError>;
+}
+
+impl Store for Session {
+    fn files(&self) -> Result<BTreeMap<u64, Entry>, SyncError> {
+        let files = self.numbered_files()?.into_iter();
+        let entry = |path: &str, version| Entry { path: below(path).to_owned(), version };
+        Ok(files.map(|file| (file.number, entry(file.path.as_str(), file.version))).collect())
+    }
+
+    fn read(&self, path: &str) -> Result<Option<Text>, SyncError> {
+        match self.without_recording().files().read(&full(path)) {
+            Ok(found) => Ok(Some(text(found.as_str()))),
+            Err(FileError::NotFound | FileError::IsAFolder(_) | FileError::NotAFolder(_)) => {
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn write(&self, path: &str, text: &str, version: Option<u64>) -> Result<u64, Refused> {
+        let condition = version.map_or(Precondition::Absent, Precondition::Version);
+        Ok(self.files().write_if(&full(path), text, &condition)?.version)
+    }
+
+    fn rename(&self, old: &str, new: &str, version: u64) -> Result<u64, Refused> {
+        Ok(self.files().rename_if(&full(old), &full(new), &Precondition::Version(version))?)
+    }
+
+    fn remove(&self, path: &str, version: u64) -> Result<(), Refused> {
+        Ok(self.files().remove_if(&full(path), &Precondition::Version(version))?)
+    }
+
+    fn commit(&self) -> Result<u64, SyncError> {
+        Ok(self.status()?.commit)
+    }
+}
+
+impl From<FileError> for Refused {
+    fn from(error: FileError) -> Self {
+        match error {
+            FileError::Changed(_)
+            | FileError::NotFound
+            | FileError::AlreadyExists
+            | FileError::NotAFolder(_)
+            | FileError::IsAFolder(_) => Self::Changed,
+            FileError::Store(error) if !matches!(error, StoreError::TooLarge) => {
+                Self::Failed(error.into())
+            }
+            _ => Self::Held,
+        }
+    }
+}
+
+fn full(path: &str) -> String {
+    format!("{ROOT}{path}")
+}
+
+fn below(path: &str) -> &str {
+    path.strip_prefix(ROOT).unwrap_or(path)
+}
+
+const ROOT: &str = "/memories/";

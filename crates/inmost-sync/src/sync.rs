@@ -1,0 +1,290 @@
+//! A store's part in a circle of devices.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use inmost::{AnchorStatus, Session};
+use inmost_format::crypto::keys::{CircleKey, StoreId};
+use inmost_format::secret::Wiped;
+
+use crate::apply::Done;
+use crate::device::{Device, random};
+use crate::error::SyncError;
+use crate::invitation;
+use crate::object::{Circle, is_label};
+use crate::place::Place;
+use crate::state_file::{StateFile, StateStore};
+use crate::store::Store;
+
+/// A store's part in a circle of devices. Its state is a sealed file in the folder of the store.
+pub struct Sync<'s> {
+    session: &'s Session,
+    file: StateFile<'s>,
+}
+
+/// What a synchronisation did.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+pub struct Report {
+    /// Objects that were put into the place.
+    pub sent: usize,
+    /// Objects of other devices that were read.
+    pub received: usize,
+    /// Changes of files in the store.
+    pub changed: usize,
+    /// Objects that cannot be read yet, because an earlier one is missing or they are not whole.
+    pub waiting: usize,
+    /// Paths of conflict copies that are shown, below `/memories/`.
+    pub copies: Vec<String>,
+    /// Paths of files that the store does not take, below `/memories/`.
+    pub held: Vec<String>,
+}
+
+/// A device of the circle.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Member {
+    /// Its name: a claim.
+    pub label: String,
+    /// The time of its clock when it published last, in milliseconds since 1970.
+    pub time: u64,
+}
+
+/// What is known of the circle.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Status {
+    /// The name of this device.
+    pub label: String,
+    /// Where the place is.
+    pub place: String,
+    /// The logs of other devices. A device that was restored or copied has several.
+    pub members: Vec<Member>,
+    /// Objects that the place or the other devices may not have.
+    pub outbox: usize,
+    /// Logs that copies of one device have written to.
+    pub forks: usize,
+    /// Files with several texts or paths that nobody has chosen from.
+    pub conflicts: usize,
+}
+
+impl<'s> Sync<'s> {
+    /// The part of this store, whose folder is `folder`.
+    #[must_use]
+    pub fn new(session: &'s Session, folder: &Path) -> Self {
+        Self { session, file: StateFile { session, path: folder.join("sync") } }
+    }
+
+    /// Begins a circle. The files of the store are published at the first [`run`](Self::run).
+    ///
+    /// # Errors
+    /// [`SyncError::Label`]; [`SyncError::AlreadyMember`]; [`SyncError::OtherCircle`] if the place has objects already.
+    pub fn init(&self, place: &impl Place, location: &str, label: &str) -> Result<(), SyncError> {
+        if !place.list().map_err(SyncError::Place)?.is_empty() {
+            return Err(SyncError::OtherCircle);
+        }
+        let key = CircleKey::generate().map_err(|_| SyncError::Randomness)?;
+        self.begin(Circle { id: StoreId(random()?), key }, location, label)
+    }
+
+    /// Joins a circle with an invitation. Files that are in the store already become files of the circle at the first
+    /// [`run`](Self::run).
+    ///
+    /// # Errors
+    /// [`SyncError::Label`]; [`SyncError::AlreadyMember`]; [`SyncError::Invitation`].
+    pub fn join(&self, invitation: &str, location: &str, label: &str) -> Result<(), SyncError> {
+        self.begin(invitation::parse(invitation)?, location, label)
+    }
+
+    /// The invitation to the circle. With it and the place, anyone can read and change everything.
+    ///
+    /// # Errors
+    /// [`SyncError::NotAMember`]; [`SyncError::StateUnreadable`].
+    pub fn invitation(&self) -> Result<Wiped<String>, SyncError> {
+        Ok(invitation::write(&self.device()?.circle))
+    }
+
+    /// Publishes, reads and shows changes, once. An error or a crash loses nothing: the next run goes on.
+    ///
+    /// # Errors
+    /// [`SyncError`]
+    pub fn run(
+        &self,
+        place: &impl Place,
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<Report, SyncError> {
+        let is_fresh = self.session.status()?.anchor == AnchorStatus::Known;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+        let session = self.session.acting_as("sync");
+        run(&self.file, &session, place, (is_fresh, now), progress)
+    }
+
+    /// What is known of the circle.
+    ///
+    /// # Errors
+    /// [`SyncError::NotAMember`]; [`SyncError::StateUnreadable`].
+    pub fn status(&self) -> Result<Status, SyncError> {
+        let device = self.device()?;
+        let member = |(_, peer): (_, &crate::device::Peer)| Member {
+            label: peer.label.clone(),
+            time: peer.time,
+        };
+        let has_several =
+            |file: &&crate::tree::FileHeads| file.texts.len() > 1 || file.paths.len() > 1;
+        Ok(Status {
+            members: device.peers.iter().map(member).collect(),
+            outbox: device.outbox.len(),
+            forks: device.chains.forks().count(),
+            conflicts: device.heads.values().filter(has_several).count(),
+            label: device.label,
+            place: device.place,
+        })
+    }
+
+    /// Leaves the circle. The files stay, here and on the other devices.
+    ///
+    /// # Errors
+    /// [`SyncError::State`]
+    pub fn leave(&self) -> Result<(), SyncError> {
+        self.file.remove()
+    }
+
+    fn begin(&self, circle: Circle, location: &str, label: &str) -> Result<(), SyncError> {
+        if !is_label(label) {
+            return Err(SyncError::Label);
+        }
+        if self.file.load()?.is_some() {
+            return Err(SyncError::AlreadyMember);
+        }
+        self.file.save(Device::new(circle, label.to_owned(), location.to_owned())?.encode()?)
+    }
+
+    fn device(&self) -> Result<Device, SyncError> {
+        load(&self.file).map(|(device, _)| device)
+    }
+}
+
+fn load(states: &impl StateStore) -> Result<(Device, Wiped<Vec<u8>>), SyncError> {
+    let saved = states.load()?.ok_or(SyncError::NotAMember)?;
+    Ok((Device::decode(saved.as_slice())?, saved))
+}
+
+/// One run. Every step that another one relies on is saved first.
+pub(crate) fn run(
+    states: &impl StateStore,
+    store: &impl Store,
+    place: &impl Place,
+    (is_fresh, now): (bool, u64),
+    progress: &mut dyn FnMut(usize),
+) -> Result<Report, SyncError> {
+    let (device, saved) = load(states)?;
+    let mut run = Run { device, saved, states, store, now };
+    let mut report = Report::default();
+    run.begin(is_fresh)?;
+    let listed = place.list().map_err(SyncError::Place);
+    // Without the place, local changes are captured all the same, so that their order is kept.
+    let joins = run.device.vector.is_empty() && run.device.shown.is_empty();
+    if joins {
+        let listed = listed.as_ref().map_err(copy_of)?;
+        run.pull(place, listed, &mut report, progress)?;
+    }
+    run.capture()?;
+    let listed = listed?;
+    report.sent = run.device.flush(place, &listed)?;
+    run.device.settle(&listed);
+    run.pull(place, &listed, &mut report, progress)?;
+    for _ in 0..ATTEMPTS {
+        run.device.make_plan();
+        if run.device.plan.is_empty() {
+            break;
+        }
+        run.save()?;
+        let done = run.device.carry_out(store)?;
+        report.changed += done.changed;
+        run.device.recover(store, &done)?;
+        report.held = done.held;
+        if !done.is_overtaken {
+            break;
+        }
+        run.capture()?;
+    }
+    run.device.commit = store.commit()?;
+    run.save()?;
+    let shown = run.device.shown.values();
+    let copies = shown.filter(|shown| shown.copy_of.is_some()).map(|shown| shown.path.clone());
+    report.copies = copies.collect();
+    Ok(report)
+}
+
+fn copy_of(error: &SyncError) -> SyncError {
+    SyncError::Place(std::io::Error::other(error.to_string()))
+}
+
+struct Run<'r, S, T> {
+    device: Device,
+    saved: Wiped<Vec<u8>>,
+    states: &'r S,
+    store: &'r T,
+    now: u64,
+}
+
+impl<S: StateStore, T: Store> Run<'_, S, T> {
+    /// Finds out what an interrupted run has done, and whether the store was put back.
+    fn begin(&mut self, is_fresh: bool) -> Result<(), SyncError> {
+        let files = self.store.files()?;
+        let mut shown = self.device.shown.values();
+        let is_older = shown.any(|shown| {
+            files.get(&shown.number).is_some_and(|entry| entry.version < shown.version)
+        });
+        if is_older || self.store.commit()? < self.device.commit {
+            // What is in the store is older than what was shown. It must not count as a change.
+            self.device.shown.clear();
+            self.device.plan.clear();
+            self.device.begin_log()?;
+        } else if !is_fresh && self.device.number > 0 {
+            self.device.begin_log()?;
+        }
+        self.device.recover(self.store, &Done::default())
+    }
+
+    fn capture(&mut self) -> Result<(), SyncError> {
+        for attempt in 1.. {
+            match self.device.capture(self.store, self.now) {
+                Err(SyncError::Busy) if attempt < ATTEMPTS => {}
+                captured => {
+                    captured?;
+                    break;
+                }
+            }
+        }
+        self.save()
+    }
+
+    fn pull(
+        &mut self,
+        place: &impl Place,
+        listed: &BTreeSet<crate::chains::Dot>,
+        report: &mut Report,
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<(), SyncError> {
+        let exchanged = self.device.pull(place, listed, progress)?;
+        report.received += exchanged.read;
+        report.waiting = exchanged.waiting;
+        self.save()
+    }
+
+    /// Saves the device if it differs from what was saved.
+    fn save(&mut self) -> Result<(), SyncError> {
+        let state = self.device.encode()?;
+        if state.as_slice() != self.saved.as_slice() {
+            self.states.save(Wiped::new(state.as_slice().to_vec()))?;
+            self.saved = state;
+        }
+        Ok(())
+    }
+}
+
+/// How often a run looks at a store again that somebody else changes meanwhile.
+const ATTEMPTS: usize = 5;

@@ -1,0 +1,222 @@
+//! A deterministic simulator of several devices around the code that synchronises them.
+//!
+//! A schedule follows from its seed. Devices edit files while objects reach them late, in any order, in part or twice; they crash
+//! at any step of store, state and place; backups of them are put back. At the end everything becomes visible and all devices
+//! synchronise in turns. Then they must show the same files, publish nothing more, and have lost no line that nobody removed.
+//!
+//! `INMOST_SYNC_SEED` replays one schedule, and `INMOST_SYNC_SCHEDULES` runs as many.
+
+mod model;
+mod simulator;
+
+use inmost::Session;
+use inmost_format::crypto::keys::{CircleKey, StoreId};
+
+use self::model::{MemoryPlace, MemoryState};
+use self::simulator::{World, failure};
+use crate::device::Device;
+use crate::object::Circle;
+use crate::sync::run;
+
+#[test]
+fn devices_show_the_same_files_and_lose_nothing() {
+    let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    if let Some(seed) = number("INMOST_SYNC_SEED") {
+        let found = failure(seed, true);
+        assert!(found.is_none(), "seed {seed}: {found:?}");
+        return;
+    }
+    let first = number("INMOST_SYNC_FIRST").unwrap_or(0);
+    let schedules = number("INMOST_SYNC_SCHEDULES").unwrap_or(300);
+    let failed: Vec<(u64, String)> =
+        (first..first + schedules).filter_map(|seed| Some((seed, failure(seed, false)?))).collect();
+    let shown: Vec<_> = failed.iter().take(8).collect();
+    assert!(failed.is_empty(), "{} of {schedules} schedules: {shown:#?}", failed.len());
+}
+
+/// One device works at a time, and all synchronise after each step: then all show what it shows, so nothing that was removed
+/// comes back, and nothing is merged or copied.
+#[test]
+fn devices_in_turns_are_like_one_device() {
+    for seed in 0..60 {
+        let mut world = World::new(seed);
+        for step in 0..12 {
+            let device = world.act_anywhere();
+            let expected = world.tree(device);
+            world.make_quiet(device);
+            for other in 0..world.devices() {
+                assert_eq!(world.tree(other), expected, "seed {seed}, step {step}, device {other}");
+            }
+        }
+    }
+}
+
+struct Laptop {
+    session: Session,
+    state: MemoryState,
+}
+
+impl Laptop {
+    fn new(key: u8, label: &str) -> Self {
+        let key =
+            CircleKey::new(inmost_format::secret::SecretBytes::init_with(|bytes| bytes.fill(key)));
+        let circle = Circle { id: StoreId([1; 16]), key };
+        let device = Device::new(circle, label.to_owned(), String::new()).unwrap();
+        let state = MemoryState::default();
+        state.set(device.encode().unwrap().as_slice());
+        Self { session: Session::in_memory().unwrap(), state }
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        self.session.files().write(&format!("/memories/{path}"), text).unwrap();
+    }
+
+    fn sync(&self, place: &MemoryPlace) -> crate::sync::Report {
+        run(&self.state, &self.session, &place.of(0), (true, DAY), &mut |_| ()).unwrap()
+    }
+
+    fn tree(&self) -> Vec<(String, String)> {
+        let files = self.session.files().unwrap_files();
+        files.into_iter().collect()
+    }
+}
+
+/// A time on 2026-11-27.
+const DAY: u64 = 1_795_737_600_000;
+
+/// Reads everything.
+trait UnwrapFiles {
+    fn unwrap_files(&self) -> Vec<(String, String)>;
+}
+
+impl UnwrapFiles for inmost::Files<'_> {
+    fn unwrap_files(&self) -> Vec<(String, String)> {
+        let entries = self.walk("/memories").map(Result::unwrap);
+        let files = entries.filter(|entry| !entry.metadata.is_folder());
+        let read = |path: &str| self.read(path).unwrap().as_str().to_owned();
+        files
+            .map(|entry| (entry.path.as_str().replace("/memories/", ""), read(entry.path.as_str())))
+            .collect()
+    }
+}
+
+fn pair() -> (MemoryPlace, Laptop, Laptop) {
+    (MemoryPlace::default(), Laptop::new(7, "laptop"), Laptop::new(7, "desk"))
+}
+
+fn quiet(place: &MemoryPlace, one: &Laptop, other: &Laptop) {
+    for _ in 0..3 {
+        one.sync(place);
+        other.sync(place);
+    }
+    assert_eq!(one.tree(), other.tree());
+    let sent = one.sync(place).sent + other.sync(place).sent;
+    assert_eq!(sent, 0, "devices go on publishing");
+}
+
+fn files(list: &[(&str, &str)]) -> Vec<(String, String)> {
+    list.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()
+}
+
+#[test]
+fn two_devices_that_edited_one_list_offline_both_have_all_of_it() {
+    let (place, laptop, desk) = pair();
+    laptop.write("list.md", "milk\nbread\n");
+    quiet(&place, &laptop, &desk);
+    laptop.write("list.md", "milk\nrye bread\n");
+    desk.write("list.md", "milk\nbread\neggs\n");
+    quiet(&place, &laptop, &desk);
+    assert_eq!(desk.tree(), files(&[("list.md", "milk\nrye bread\neggs\n")]));
+}
+
+#[test]
+fn what_cannot_be_merged_is_shown_beside_it_until_somebody_chooses() {
+    let (place, laptop, desk) = pair();
+    laptop.write("name.md", "Ada\n");
+    quiet(&place, &laptop, &desk);
+    laptop.write("name.md", "Ada Lovelace\n");
+    laptop.sync(&place);
+    desk.write("name.md", "Ada King\n");
+    quiet(&place, &laptop, &desk);
+    let tree = desk.tree();
+    assert_eq!(tree.len(), 2);
+    assert!(tree[0].0.starts_with("name (from ") && tree[0].0.ends_with(" 2026-11-27).md"));
+    let texts = std::collections::BTreeSet::from([tree[0].1.as_str(), tree[1].1.as_str()]);
+    assert_eq!(texts, ["Ada King\n", "Ada Lovelace\n"].into());
+    desk.write("name.md", "Ada King, Countess of Lovelace\n");
+    desk.session.files().remove(&format!("/memories/{}", tree[0].0)).unwrap();
+    quiet(&place, &laptop, &desk);
+    assert_eq!(laptop.tree(), files(&[("name.md", "Ada King, Countess of Lovelace\n")]));
+}
+
+#[test]
+fn renames_deletions_and_swaps_reach_the_other_device() {
+    let (place, laptop, desk) = pair();
+    for name in ["a/x", "a/y", "z"] {
+        laptop.write(name, &format!("{name}\n"));
+    }
+    quiet(&place, &laptop, &desk);
+    let session = laptop.session.files();
+    session.rename("/memories/a", "/memories/b").unwrap();
+    session.rename("/memories/z", "/memories/t").unwrap();
+    session.rename("/memories/b/x", "/memories/z").unwrap();
+    session.rename("/memories/t", "/memories/b/x").unwrap();
+    session.remove("/memories/b/y").unwrap();
+    desk.write("a/y", "a/y\nan edit survives a deletion\n");
+    quiet(&place, &laptop, &desk);
+    let expected = [("b/x", "z\n"), ("b/y", "a/y\nan edit survives a deletion\n"), ("z", "a/x\n")];
+    let mut tree = laptop.tree();
+    tree.sort();
+    let paths: Vec<&str> = tree.iter().map(|(path, _)| path.as_str()).collect();
+    assert_eq!(
+        tree.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().len(),
+        3,
+        "{paths:?}"
+    );
+    for (path, text) in expected.iter().filter(|(path, _)| *path != "b/y") {
+        assert!(tree.contains(&((*path).to_owned(), (*text).to_owned())), "{tree:?}");
+    }
+    assert!(tree.iter().any(|(_, text)| text == expected[1].1), "{tree:?}");
+}
+
+#[test]
+fn a_place_of_another_circle_shows_nothing() {
+    let (place, laptop, _) = pair();
+    let stranger = Laptop::new(8, "stranger");
+    laptop.write("secret", "text\n");
+    laptop.sync(&place);
+    let report = stranger.sync(&place);
+    assert_eq!((report.received, report.waiting), (0, 1));
+    assert_eq!(stranger.tree(), []);
+    stranger.write("other", "text\n");
+    stranger.sync(&place);
+    laptop.sync(&place);
+    assert_eq!(laptop.tree(), files(&[("secret", "text\n")]));
+}
+
+#[test]
+fn a_device_that_joins_with_a_copy_of_the_store_makes_no_second_files() {
+    let (place, laptop, desk) = pair();
+    laptop.write("a.md", "one\n");
+    laptop.sync(&place);
+    laptop.write("a.md", "one\ntwo\n");
+    laptop.sync(&place);
+    desk.write("a.md", "one\ntwo\n");
+    quiet(&place, &laptop, &desk);
+    assert_eq!(desk.tree(), files(&[("a.md", "one\ntwo\n")]));
+}
+
+#[test]
+fn what_the_store_does_not_take_is_kept_and_not_deleted() {
+    let (place, laptop, _) = pair();
+    let options = inmost::SessionOptions::new().max_file_bytes(8);
+    let desk = Laptop { session: options.in_memory().unwrap(), ..Laptop::new(7, "desk") };
+    laptop.write("long", "more than eight bytes\n");
+    laptop.write("short", "s\n");
+    laptop.sync(&place);
+    assert_eq!(desk.sync(&place).held, ["long"]);
+    desk.sync(&place);
+    laptop.sync(&place);
+    assert_eq!(laptop.tree().len(), 2);
+    assert_eq!(desk.tree(), files(&[("short", "s\n")]));
+}

@@ -1,0 +1,236 @@
+//! Stores, states and places in memory, which fail where a schedule says so.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::rc::Rc;
+
+use inmost_format::secret::Wiped;
+
+use crate::chains::Dot;
+use crate::error::SyncError;
+use crate::names::folders;
+use crate::place::Place;
+use crate::pool::text;
+use crate::state_file::StateStore;
+use crate::store::{Entry, Refused, Store};
+use crate::tree::Text;
+
+/// Burns down with every step that changes something; at 0 the device crashes before or after that step.
+#[derive(Clone, Default)]
+pub(super) struct Fuse(Rc<Cell<Option<(u32, bool)>>>);
+
+impl Fuse {
+    pub(super) fn set(&self, steps: Option<(u32, bool)>) {
+        self.0.set(steps);
+    }
+
+    /// Runs a step, unless the crash comes before it.
+    fn step<T>(&self, step: impl FnOnce() -> T) -> Result<T, SyncError> {
+        match self.0.get() {
+            Some((0, is_after)) => {
+                if is_after {
+                    let _ = step();
+                }
+                Err(crashed())
+            }
+            Some((left, is_after)) => {
+                self.0.set(Some((left - 1, is_after)));
+                Ok(step())
+            }
+            None => Ok(step()),
+        }
+    }
+}
+
+fn crashed() -> SyncError {
+    SyncError::Place(io::Error::other("crashed"))
+}
+
+#[derive(Clone, Default)]
+pub(super) struct MemoryState(pub(super) Fuse, RefCell<Option<Vec<u8>>>);
+
+impl MemoryState {
+    pub(super) fn set(&self, bytes: &[u8]) {
+        *self.1.borrow_mut() = Some(bytes.to_vec());
+    }
+
+    pub(super) fn get(&self) -> Vec<u8> {
+        self.1.borrow().clone().unwrap()
+    }
+
+    pub(super) fn with(fuse: Fuse) -> Self {
+        Self(fuse, RefCell::default())
+    }
+}
+
+impl StateStore for MemoryState {
+    fn load(&self) -> Result<Option<Wiped<Vec<u8>>>, SyncError> {
+        Ok(self.1.borrow().clone().map(Wiped::new))
+    }
+
+    fn save(&self, state: Wiped<Vec<u8>>) -> Result<(), SyncError> {
+        self.0.step(|| self.set(state.as_slice()))
+    }
+
+    fn remove(&self) -> Result<(), SyncError> {
+        *self.1.borrow_mut() = None;
+        Ok(())
+    }
+}
+
+/// A store: path, text and version by number.
+#[derive(Clone, Default)]
+pub(super) struct ModelStore {
+    pub(super) fuse: Fuse,
+    pub(super) files: RefCell<BTreeMap<u64, (String, String, u64)>>,
+    pub(super) commits: Cell<u64>,
+}
+
+impl ModelStore {
+    pub(super) fn next(&self) -> u64 {
+        self.commits.set(self.commits.get() + 1);
+        self.commits.get()
+    }
+
+    pub(super) fn number_of(&self, path: &str) -> Option<u64> {
+        let files = self.files.borrow();
+        files.iter().find(|(_, (at, ..))| at == path).map(|(number, _)| *number)
+    }
+
+    /// Whether a file could be made here or moved here, if those were not there.
+    pub(super) fn is_free(&self, path: &str, but: &BTreeSet<u64>) -> bool {
+        let files = self.files.borrow();
+        let mut others = files.iter().filter(|(number, _)| !but.contains(number));
+        !others.any(|(_, (at, ..))| {
+            at == path
+                || folders(path).any(|folder| folder == at)
+                || folders(at).any(|folder| folder == path)
+        })
+    }
+
+    fn at_version(&self, path: &str, version: u64) -> Result<u64, Refused> {
+        let number = self.number_of(path).ok_or(Refused::Changed)?;
+        let is_it = self.files.borrow()[&number].2 == version;
+        if is_it { Ok(number) } else { Err(Refused::Changed) }
+    }
+
+    fn step<T>(&self, step: impl FnOnce() -> T) -> Result<T, Refused> {
+        self.fuse.step(step).map_err(Refused::Failed)
+    }
+}
+
+impl Store for ModelStore {
+    fn files(&self) -> Result<BTreeMap<u64, Entry>, SyncError> {
+        let files = self.files.borrow();
+        let entry = |(number, (path, _, version)): (&u64, &(String, String, u64))| {
+            (*number, Entry { path: path.clone(), version: *version })
+        };
+        Ok(files.iter().map(entry).collect())
+    }
+
+    fn read(&self, path: &str) -> Result<Option<Text>, SyncError> {
+        let number = self.number_of(path);
+        Ok(number.map(|number| text(&self.files.borrow()[&number].1)))
+    }
+
+    fn write(&self, path: &str, text: &str, version: Option<u64>) -> Result<u64, Refused> {
+        let old = version.map(|version| self.at_version(path, version)).transpose()?;
+        if old.is_none() && !self.is_free(path, &BTreeSet::new()) {
+            return Err(Refused::Changed);
+        }
+        self.step(|| {
+            let version = self.next();
+            let number = old.unwrap_or(version);
+            self.files.borrow_mut().insert(number, (path.to_owned(), text.to_owned(), version));
+            version
+        })
+    }
+
+    fn rename(&self, old: &str, new: &str, version: u64) -> Result<u64, Refused> {
+        let number = self.at_version(old, version)?;
+        if !self.is_free(new, &BTreeSet::from([number])) {
+            return Err(Refused::Changed);
+        }
+        self.step(|| {
+            let version = self.next();
+            if let Some(file) = self.files.borrow_mut().get_mut(&number) {
+                (file.0, file.2) = (new.to_owned(), version);
+            }
+            version
+        })
+    }
+
+    fn remove(&self, path: &str, version: u64) -> Result<(), Refused> {
+        let number = self.at_version(path, version)?;
+        self.step(|| {
+            self.next();
+            self.files.borrow_mut().remove(&number);
+        })
+    }
+
+    fn commit(&self) -> Result<u64, SyncError> {
+        Ok(self.commits.get())
+    }
+}
+
+/// What each device sees of the objects that were put.
+#[derive(Clone, Default)]
+pub(super) struct MemoryPlace(pub(super) Rc<RefCell<Objects>>);
+
+#[derive(Default)]
+pub(super) struct Objects {
+    pub(super) truth: BTreeMap<Dot, Vec<u8>>,
+    /// Bytes by viewer.
+    pub(super) views: BTreeMap<usize, BTreeMap<Dot, Vec<u8>>>,
+    pub(super) is_delayed: bool,
+}
+
+/// A place as one device sees it.
+pub(super) struct View {
+    place: MemoryPlace,
+    device: usize,
+    fuse: Fuse,
+}
+
+impl MemoryPlace {
+    pub(super) fn of(&self, device: usize) -> View {
+        self.seen_by(device, Fuse::default())
+    }
+
+    pub(super) fn seen_by(&self, device: usize, fuse: Fuse) -> View {
+        View { place: self.clone(), device, fuse }
+    }
+
+    pub(super) fn settle(&self) {
+        let mut objects = self.0.borrow_mut();
+        let truth = objects.truth.clone();
+        objects.views.values_mut().for_each(|view| view.clone_from(&truth));
+    }
+}
+
+impl Place for View {
+    fn list(&self) -> io::Result<BTreeSet<Dot>> {
+        let mut objects = self.place.0.borrow_mut();
+        if !objects.is_delayed {
+            return Ok(objects.truth.keys().copied().collect());
+        }
+        Ok(objects.views.entry(self.device).or_default().keys().copied().collect())
+    }
+
+    fn get(&self, dot: &Dot) -> io::Result<Option<Vec<u8>>> {
+        let objects = self.place.0.borrow();
+        let view = objects.views.get(&self.device).filter(|_| objects.is_delayed);
+        Ok(view.unwrap_or(&objects.truth).get(dot).cloned())
+    }
+
+    fn put(&self, dot: &Dot, bytes: &[u8]) -> io::Result<()> {
+        let put = || {
+            let mut objects = self.place.0.borrow_mut();
+            let known = objects.truth.insert(*dot, bytes.to_vec());
+            assert!(known.is_none_or(|known| known == bytes), "other bytes under one name");
+            objects.views.entry(self.device).or_default().insert(*dot, bytes.to_vec());
+        };
+        self.fuse.step(put).map_err(|_| io::Error::other("crashed"))
+    }
+}

@@ -16,7 +16,7 @@ use crate::session::{StoreError, Vault, sealer};
 use inmost_format::header::{Credential, Unlocked};
 use inmost_format::record::find::FoundRecord;
 use inmost_format::record::history::{self, History, VersionRange, Versions};
-use inmost_format::record::node::{Child, Root, What};
+use inmost_format::record::node::{Child, Entry, Root, What};
 use inmost_format::record::tree::{Body, Inner};
 use inmost_format::record::{
     Flaw, Kind, Node, NodeSource, ObjectId, Reached, RecordError, RecordId, Sealer, Tag,
@@ -55,7 +55,20 @@ pub(crate) struct Version {
     pub(crate) tag: Tag,
     pub(crate) node: Node,
     /// The time of its extent, and its offset there; 0 for what is not known.
-    pub(super) written: (u64, u64),
+    written: (u64, u64),
+}
+
+impl Version {
+    /// Whether it was written before another record; `None` if the files do not say so.
+    pub(super) fn is_before(&self, other: &Self) -> Option<bool> {
+        (self.written.0 > 0 && other.written.0 > 0).then(|| self.written < other.written)
+    }
+
+    /// What only falls where a name was taken out: the number of the next record of its object, then the number of the latest
+    /// change that it names.
+    fn progress(&self) -> (u64, u64) {
+        (next_index(&self.node), latest_change(self.node.entries()))
+    }
 }
 
 impl BareRecords {
@@ -130,7 +143,8 @@ impl BareRecords {
     }
 
     /// The versions of the records of this kind and object, the newest first. Where the files do not say when a version was
-    /// written, the order is that of the times in folders; then the version that an older list names comes first.
+    /// written, it is newer than another one of the same record only if it names a later change; then the version that an older
+    /// list names comes first.
     pub(super) fn versions(
         &self,
         kind: Kind,
@@ -147,23 +161,35 @@ impl BareRecords {
             .filter(|version| version.id.object == object)
             .collect();
         versions.sort_by_key(|version| {
-            let (time, index) = (newest_time(&version.node), next_index(&version.node));
-            Reverse((version.written, time, index, Some(version.tag) == named))
+            Reverse((version.written, version.progress(), Some(version.tag) == named))
         });
+        let undated = versions.partition_point(|version| version.written.0 > 0);
+        for version in versions.split_off(undated) {
+            let is_older = |other: &Version| {
+                other.id.index == version.id.index && other.progress() < version.progress()
+            };
+            let at = versions.iter().position(is_older).unwrap_or(versions.len());
+            versions.insert(at, version);
+        }
         // An engine may hold a version in several places.
         let mut seen = HashSet::new();
         versions.retain(|version| seen.insert(version.tag.0));
         versions
     }
 
-    /// The entries of a history that can be read, in order.
+    /// The entries of a history that can be read, in order. If its head cannot be read, those of the latest head that can: it knows
+    /// most of what the tree no longer has.
     pub(super) fn history(&self, child: &Child) -> Vec<history::Version> {
         let mut entries = Vec::new();
-        if let Ok(history) = load_history(self, child.id, &child.tag) {
+        if child.is_none() {
+            return entries;
+        }
+        let named = load_history(self, child.id, &child.tag).ok().map(|head| (child.id, head));
+        if let Some((object, history)) = named.or_else(|| self.latest_history()) {
             match &history.body {
                 Body::Inline(versions) => entries.extend(versions.0.iter().cloned()),
                 Body::Tree(inner) => {
-                    self.history_below(child.id, inner, &mut Reached::default(), &mut entries);
+                    self.history_below(object, inner, &mut Reached::default(), &mut entries);
                 }
             }
             entries.extend(history.newest.0.iter().cloned());
@@ -306,21 +332,13 @@ impl Place {
     }
 }
 
-/// The latest time in a list of entries: newer lists of a folder have later ones, unless files were deleted.
-fn newest_time(node: &Node) -> u64 {
-    let entries = match node {
-        Node::FolderLeaf(entries) => entries.0.as_slice(),
-        Node::Folder(folder) => match &folder.body {
-            Body::Inline(entries) => entries.0.as_slice(),
-            Body::Tree(_) => &[],
-        },
-        _ => &[],
-    };
-    let times = entries.iter().filter_map(|entry| match entry.what {
-        What::File(info) => Some(info.modified),
+/// The number of the latest change of the files of a list; 0 if it names none.
+pub(super) fn latest_change<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> u64 {
+    let changes = entries.into_iter().filter_map(|entry| match entry.what {
+        What::File(info) => Some(info.version),
         What::Folder => None,
     });
-    times.max().unwrap_or_default()
+    changes.max().unwrap_or_default()
 }
 
 /// The number of the next record of an object. It never falls.

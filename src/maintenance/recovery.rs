@@ -267,39 +267,51 @@ impl<'a, T: Target> Recovery<'a, T> {
         self.retain_shown(&mut versions, info, reference);
         let is_whole =
             |version: &&Version| matches!(&version.node, Node::File(head) if !head.is_partial);
-        for Version { id, tag: older, .. } in versions.iter().filter(is_whole).take(ATTEMPTS) {
-            if let Ok((head, count)) = self.whole(*id, *older) {
-                let what = Kind::File.describe();
-                let how = match reference {
-                    Reference::Current(_) => Some(OLDER),
-                    Reference::OldList(_) => Some(OLD_LIST),
-                    Reference::Unnamed(_) => None,
-                };
-                match how {
-                    Some(how) => {
-                        let age = self.changes.age(self.records, self.root, info.version, older);
-                        self.report.add_older(&self.names, what, how, age);
-                    }
-                    None => self.report.add_found(&self.names, what),
-                }
-                let kept_as = ObjectId(rng::array().map_err(StoreError::from)?);
-                return self.keep(*id, kept_as, *older, &head, count).map(Some);
+        let versions = versions.iter().filter(is_whole).map(|version| (version.id, version.tag));
+        let of_history = matches!(reference, Reference::Current(_)) && !self.is_over(info);
+        let replaced = of_history
+            .then(|| self.changes.replaced(self.records, self.root, info.version))
+            .flatten()
+            .filter(|(id, _)| id.object != object && !self.later.has_forgotten(id.object));
+        let found = versions.chain(replaced).take(ATTEMPTS).find_map(|(id, tag)| {
+            let (head, count) = self.whole(id, tag).ok()?;
+            Some((id, tag, head, count))
+        });
+        let Some((id, older, head, count)) = found else {
+            self.lose_record(&error)?;
+            return Ok(None);
+        };
+        let what = Kind::File.describe();
+        let how = match reference {
+            Reference::Current(_) => Some(OLDER),
+            Reference::OldList(_) => Some(OLD_LIST),
+            Reference::Unnamed(_) => None,
+        };
+        match how {
+            Some(how) => {
+                let age = self.changes.age(self.records, self.root, info.version, &older);
+                self.report.add_older(&self.names, what, how, age);
             }
+            None => self.report.add_found(&self.names, what),
         }
-        self.lose_record(&error)?;
-        Ok(None)
+        let kept_as = ObjectId(rng::array().map_err(StoreError::from)?);
+        self.keep(id, kept_as, older, &head, count).map(Some)
+    }
+
+    /// Whether the time of the texts before the newest one is over.
+    fn is_over(&self, info: &FileInfo) -> bool {
+        info.modified < self.versions_from && info.version < self.kept_from
     }
 
     /// Leaves out the heads that must not be shown: those that the entry of the file excludes, because they were forgotten,
     /// and those whose time is over.
     fn retain_shown(&self, versions: &mut Vec<Version>, info: &FileInfo, reference: Reference) {
         let newest = versions.iter().map(|version| version.id.index).max().unwrap_or_default();
-        let is_over = info.modified < self.versions_from && info.version < self.kept_from;
         let lowest = match reference {
             // The list may be older than the file: only the newest head that is left is sure to be no earlier version.
             Reference::OldList(_) => newest.max(info.lowest),
             Reference::Unnamed(_) => newest,
-            Reference::Current(_) if is_over => info.head,
+            Reference::Current(_) if self.is_over(info) => info.head,
             Reference::Current(_) => info.lowest,
         };
         versions.retain(|version| version.id.index >= lowest);

@@ -22,6 +22,7 @@ mod samples;
 mod security_page;
 mod set_aside;
 mod spliced;
+mod torn;
 mod unlocked_store;
 #[path = "../../src/api/shared_tests/zones.rs"]
 mod zones;

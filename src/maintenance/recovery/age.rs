@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::maintenance::bare_records::BareRecords;
-use inmost_format::record::Tag;
 use inmost_format::record::history::Before;
-use inmost_format::record::node::Root;
+use inmost_format::record::node::{Root, What};
+use inmost_format::record::{RecordId, Tag};
 
 /// The changes of a history by their numbers, read when they are first needed.
 #[derive(Default)]
@@ -17,7 +17,7 @@ struct Change {
     previous: u64,
     time: u64,
     /// The head of the text that it replaced.
-    replaced: Option<Tag>,
+    replaced: Option<(RecordId, Tag)>,
 }
 
 /// What is known of an earlier text. Nothing is, unless every change since then has an entry that can be read.
@@ -40,7 +40,7 @@ impl Changes {
         let (mut number, mut newer) = (last, 0_u64);
         while let Some(change) = changes.get(&number) {
             newer = newer.saturating_add(change.replaced.is_some().into());
-            if change.replaced == Some(*head) {
+            if change.replaced.is_some_and(|(_, tag)| tag == *head) {
                 let written = changes
                     .get(&change.previous)
                     .and_then(|made| UNIX_EPOCH.checked_add(Duration::from_millis(made.time)));
@@ -54,6 +54,16 @@ impl Changes {
         }
         Age::default()
     }
+
+    /// The head of the text that the change with this number replaced. A file that is written as a whole begins as a new object.
+    pub(super) fn replaced(
+        &self,
+        records: &BareRecords,
+        root: Option<&Root>,
+        number: u64,
+    ) -> Option<(RecordId, Tag)> {
+        self.0.get_or_init(|| read(records, root)).get(&number)?.replaced
+    }
 }
 
 fn read(records: &BareRecords, root: Option<&Root>) -> HashMap<u64, Change> {
@@ -61,7 +71,8 @@ fn read(records: &BareRecords, root: Option<&Root>) -> HashMap<u64, Change> {
     let entries = history.map(|history| records.history(&history)).unwrap_or_default();
     let changes = entries.into_iter().map(|entry| {
         let replaced = match &entry.before {
-            Before::Head(head) => Some(head.tag),
+            Before::Head(head) => Some((head.id(), head.tag)),
+            Before::Object(old) if old.what != What::Folder => Some((old.head(), old.tag)),
             _ => None,
         };
         (entry.number, Change { previous: entry.previous, time: entry.time, replaced })

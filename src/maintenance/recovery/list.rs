@@ -5,8 +5,9 @@ use std::collections::{BTreeSet, HashSet};
 use super::age::Age;
 use super::{Recovery, Reference, Target};
 use crate::limits::STAGE_BYTES;
-use crate::maintenance::bare_records::{BareRecords, Version};
-use inmost_format::record::history::Before;
+use crate::maintenance::bare_records::{BareRecords, Version, latest_change};
+use crate::session::VERSIONS_OF_GROUP;
+use inmost_format::record::history::{Before, Operation};
 use inmost_format::record::node::{Entries, Entry, EntryRange, Root, What};
 use inmost_format::record::tree::{Body, Inner, Leaf};
 use inmost_format::record::{
@@ -185,11 +186,15 @@ impl<T: Target> Recovery<'_, T> {
             listed.extend(older_entries(&head.node));
             of_head.follow(self.records, object, &head.tag);
         }
+        let of_head_or_listed = of_head.entries.iter().chain(&listed).map(|listed| &listed.entry);
+        let latest = latest_change(of_head_or_listed);
         for leaf in leaves {
             let index = leaf.id.index;
             let is_of_head = of_head.leaves.contains(&index)
                 || of_head.lost.iter().any(|(lost, ..)| *lost == index);
-            let is_gone = head.as_ref().is_some_and(|head| leaf.written < head.written);
+            let is_gone = head.as_ref().is_some_and(|head| {
+                leaf.is_before(head).unwrap_or_else(|| latest_change(leaf.node.entries()) <= latest)
+            });
             if !found.leaves.contains(&index) && (is_of_head || !is_gone) {
                 listed.extend(older_entries(&leaf.node));
             }
@@ -299,15 +304,16 @@ impl<T: Target> Recovery<'_, T> {
         !is_whole
     }
 
-    /// Marks what the history holds whole, so that an older list does not bring it back.
+    /// Marks what the history holds whole, so that an older list does not bring it back. A text that the last commit replaced is
+    /// not marked: if a power cut tore that commit, its list and the new text can both be missing.
     pub(super) fn skip_versions(&mut self, root: Option<&Root>) {
-        let Some(history) = root.map(|root| root.history) else { return };
-        if history.is_none() {
-            return;
-        }
+        let Some(root) = root else { return };
         let mut folders = Vec::new();
-        for version in self.records.history(&history) {
+        for version in self.records.history(&root.history) {
+            let was_replaced = version.operation == Operation::Modified
+                && version.number / VERSIONS_OF_GROUP >= root.commit;
             if let Before::Object(entry) = &version.before
+                && !was_replaced
                 && !self.named.contains(&entry.id)
             {
                 match entry.what {

@@ -283,10 +283,10 @@ pub(super) fn decode_header(bytes: &[u8], id: &JournalId) -> Option<EntryHeader>
     (of_this_journal && body_bytes <= number(BODY_BYTES_MAX)).then_some(header)
 }
 
-/// The number of the entry of any journal that begins with these bytes, and its length.
-pub(super) fn sequence_of(bytes: &[u8; HEADER]) -> Option<(u64, usize)> {
+/// The header of the entry of any journal that begins with these bytes.
+pub(super) fn header_of(bytes: &[u8; HEADER]) -> Option<EntryHeader> {
     let id = JournalId(*bytes.get(8..)?.first_chunk()?);
-    decode_header(bytes, &id).map(|header| (header.sequence, header.padded()))
+    decode_header(bytes, &id)
 }
 
 /// Reads the changes of the entry that begins with these bytes; `None` if it is torn or damaged, or no commit writes it.
@@ -296,6 +296,17 @@ pub(super) fn decode_changes(header: &EntryHeader, bytes: &[u8]) -> Option<Layer
     if crc32fast::hash(body) != header.body_checksum {
         return None;
     }
+    changes_of(header, body)
+}
+
+/// Whether all bytes of the entry that begins with these are its own, as its addresses and lengths say. Other than a checksum,
+/// that tells damage to a value from a block that was not written, and so has what was there before.
+pub(super) fn is_framed(header: &EntryHeader, bytes: &[u8]) -> bool {
+    let end = usize::try_from(header.body_bytes).unwrap_or(usize::MAX).saturating_add(HEADER);
+    bytes.get(HEADER..end).is_some_and(|body| changes_of(header, body).is_some())
+}
+
+fn changes_of(header: &EntryHeader, body: &[u8]) -> Option<Layer> {
     let mut body = Reader(body);
     let mut changes = Layer::new();
     // Every address is above the one before, and the first one above that of the mark: an entry that changed the mark

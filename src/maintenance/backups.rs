@@ -52,7 +52,8 @@ pub struct BackupOptions {
     pub with_versions: bool,
     /// How many of the newest backups stay, the new one included; 10 by default. The new one always stays.
     pub keep: usize,
-    /// Younger backups than this stay; 30 days by default.
+    /// Younger backups than this stay; 30 days by default. Their age is counted to the second latest time of all backups in the
+    /// folder, so that a clock that is ahead for one backup removes nothing.
     pub keep_within: Duration,
 }
 
@@ -437,13 +438,18 @@ impl Place {
         let mut is_cleared = true;
         let (mut left, mut removed, mut kept) = (Vec::new(), Vec::new(), 0);
         let all = numbers(&self.folder, MANIFEST).unwrap_or_default();
+        // A clock that was ahead for one backup must not end the time of all others: the second latest time counts.
+        let mut times: Vec<u64> =
+            all.iter().filter_map(|it| Some(read_manifest(&self.folder, *it)?.time)).collect();
+        times.sort_unstable();
+        let time = times.iter().rev().nth(1).copied().unwrap_or_default();
         for number in all.into_iter().rev() {
             let Some(manifest) = read_manifest(&self.folder, number) else {
                 // What a damaged manifest lists is not known, so no record may go.
                 is_cleared = false;
                 continue;
             };
-            let age = now().saturating_sub(manifest.time);
+            let age = time.saturating_sub(manifest.time);
             let is_young = Duration::from_millis(age) < options.keep_within;
             let is_other = store_of(&manifest) != Some(store);
             if is_other || kept < options.keep.max(1) || is_young {

@@ -103,13 +103,20 @@ fn backups_are_kept_by_count_and_by_age_and_what_no_other_has_is_removed() {
         sizes.push(files::size_below(&place).unwrap());
     }
     assert_eq!(numbers_in(&place), [1, 2, 3, 4, 5], "all are younger than an hour");
+    // The clock is two hours ahead for one backup.
     shift_clock(2 * 3_600_000);
     let report = session.backup_into(&place, &options, &mut |_| {}).unwrap();
-    shift_clock(0);
-    assert_eq!((report.removed, report.is_cleared), (vec![1, 2, 3, 4], true));
-    assert_eq!(numbers_in(&place), [5, 6]);
+    assert_eq!((report.removed, report.is_cleared), (vec![], true));
+    shift_clock(-2 * 3_600_000);
+    let report = session.backup_into(&place, &options, &mut |_| {}).unwrap();
+    assert_eq!((report.removed, report.is_cleared), (vec![], true));
+    // Two hours pass.
+    shift_clock(2 * 3_600_000);
+    let report = session.backup_into(&place, &options, &mut |_| {}).unwrap();
+    assert_eq!((report.removed, report.is_cleared), (vec![1, 2, 3, 4, 5], true));
+    assert_eq!(numbers_in(&place), [6, 7, 8]);
     assert!(files::size_below(&place).unwrap() < sizes[2], "the texts of four rounds are gone");
-    for number in [5, 6] {
+    for number in [6, 7, 8] {
         assert_eq!(restored(&place, number, "/memories/7/7").unwrap(), text(7, 5));
     }
 }

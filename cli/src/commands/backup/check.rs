@@ -38,7 +38,7 @@ impl Check {
         Err(Failure::new(
             Exit::Damaged,
             format!("Backup {number} in {} is damaged.", self.chosen.from.display()),
-            "Use another backup. The next `inmost backup` writes again what is damaged in the newest.",
+            "Use another backup. The next one writes again what is damaged in the newest.",
         ))
     }
 }

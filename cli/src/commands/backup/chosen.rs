@@ -7,6 +7,7 @@ use inmost_keyd::Secret;
 
 use super::list::open;
 use crate::credential::CredentialArgs;
+use crate::display;
 use crate::exit::{Exit, Failure};
 use crate::passphrase::{Asking, By, Input};
 
@@ -39,7 +40,10 @@ impl Chosen {
             return Err(Failure::new(
                 Exit::NotAStore,
                 format!("There is no backup {number} in {}.", self.from.display()),
-                "List them with `inmost backup list`.",
+                format!(
+                    "List them with `inmost backup list {}`.",
+                    display::quoted(&self.from.display().to_string())
+                ),
             ));
         }
         let by = By::recovery(self.recovery);

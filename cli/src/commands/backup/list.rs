@@ -82,7 +82,7 @@ pub(super) fn open(folder: &Path) -> Result<Backups, Failure> {
         StoreError::NotAStore => Failure::new(
             Exit::NotAStore,
             format!("There are no backups in {}.", folder.display()),
-            "Check the path; `inmost backup DEST` makes the first one.",
+            "Check the path; the first backup makes the folder.",
         ),
         error => error.into(),
     })

@@ -58,7 +58,7 @@ impl Restore {
             StoreError::Tampered { .. } | StoreError::HeaderDamaged => Failure::new(
                 Exit::Damaged,
                 format!("Backup {number} in {} is damaged: {error}", from.display()),
-                "Restore another one with --number; the next `inmost backup` writes what is damaged again.",
+                "Restore another one with --number; the next backup writes what is damaged again.",
             ),
             StoreError::WrongPassphrase | StoreError::WrongKey(_) => naming::at(from, error),
             error => naming::creating(&self.to, error),
@@ -72,9 +72,10 @@ impl Restore {
         }
         let text = format!(
             "Restored backup {number} to {store}: {} with {} of text.\n\
-             It opens with what you gave here only; `inmost slot add` adds other passphrases and keys.\n",
+             It opens with what you gave here only; `inmost slot add --store {} --recovery-key` adds a recovery key.\n",
             display::count(copy.files, "file", "files"),
-            display::size(copy.bytes)
+            display::size(copy.bytes),
+            display::quoted(&store)
         );
         print(text.as_bytes())
     }

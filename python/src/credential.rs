@@ -4,16 +4,18 @@
 //! `bytearray`.
 
 use std::fs::File;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use inmost::{
     Keyfile, Passphrase, PassphraseError, RandomnessFailed, RawKey, RecoveryKey, StoreError, Wiped,
 };
 use inmost_keyd::Secret;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyOSError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyString};
 
+use crate::arguments::{argument, named, wrong_type};
 use crate::errors;
 use crate::text::Text;
 
@@ -71,8 +73,9 @@ impl<'py> Given<'py> {
                     .map_err(|error| errors::invalid_credential(py, &error.to_string()))
             }
             (None, None, None, Some(key)) => {
-                if key.is_instance_of::<PyString>() {
-                    return Err(PyTypeError::new_err("raw_key is 32 random bytes, not a text"));
+                if !key.is_instance_of::<PyBytes>() && !key.is_instance_of::<PyByteArray>() {
+                    let error = wrong_type(key, "bytes or bytearray with 32 random bytes");
+                    return named(py, "raw_key", Err(error));
                 }
                 let bytes = bytes_of(key, "raw_key")?;
                 let key: &[u8; 32] = bytes.as_slice().try_into().map_err(|_| {
@@ -99,13 +102,14 @@ fn parse_passphrase(py: Python<'_>, given: &Bound<'_, PyAny>) -> PyResult<Passph
 /// A copy of a text or of bytes.
 pub(crate) fn bytes_of(given: &Bound<'_, PyAny>, name: &str) -> PyResult<Wiped<Vec<u8>>> {
     let bytes = if given.is_instance_of::<PyString>() {
-        given.extract::<Text<'_>>()?.as_bytes().to_vec()
+        named(given.py(), name, given.extract::<Text<'_>>())?.as_bytes().to_vec()
     } else if let Ok(bytes) = given.cast::<PyBytes>() {
         bytes.as_bytes().to_vec()
     } else if let Ok(bytes) = given.cast::<PyByteArray>() {
         bytes.to_vec()
     } else {
-        return Err(PyTypeError::new_err(format!("{name} is a str, bytes or bytearray")));
+        let error = wrong_type(given, "a str, bytes or bytearray");
+        return named(given.py(), name, Err(error));
     };
     Ok(Wiped::new(bytes))
 }
@@ -116,10 +120,25 @@ fn read_keyfile(py: Python<'_>, given: &Bound<'_, PyAny>) -> PyResult<Keyfile> {
     let parsed = if given.is_instance_of::<PyBytes>() || given.is_instance_of::<PyByteArray>() {
         Keyfile::parse(&bytes_of(given, "keyfile")?)
     } else {
-        let path: PathBuf = given.extract()?;
-        py.detach(|| File::open(path).and_then(Keyfile::read))?
+        let what = "a str, an os.PathLike, bytes or bytearray";
+        let path = argument::<PathBuf>(given).map_err(|_| wrong_type(given, what));
+        let path = named(py, "keyfile", path)?;
+        let read = py.detach(|| File::open(&path).and_then(Keyfile::read));
+        read.map_err(|error| io_error(py, &error, &path))?
     };
     parsed.map_err(|error| errors::invalid_credential(py, &error.to_string()))
+}
+
+/// The `OSError` for a file, as Python's own calls raise it.
+fn io_error(py: Python<'_>, error: &io::Error, path: &Path) -> PyErr {
+    let Some(errno) = error.raw_os_error() else {
+        return PyOSError::new_err((error.to_string(),));
+    };
+    let text = py.import("os").and_then(|os| os.getattr("strerror")?.call1((errno,)));
+    text.map_or_else(
+        |error| error,
+        |text| PyOSError::new_err((errno, text.unbind(), path.as_os_str().to_owned())),
+    )
 }
 
 /// A new recovery key, as text for paper.

@@ -7,6 +7,7 @@ use inmost::ExpirySettings;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::arguments::{argument, optional};
 use crate::progress::Progress;
 use crate::records::{self, Record};
 use crate::shared::Shared;
@@ -33,7 +34,12 @@ impl Expiry {
 
     /// Sets whether readings are recorded, and whether files expire at an unlock.
     #[pyo3(signature = (record, *, at_unlock=None))]
-    fn set(&self, py: Python<'_>, record: bool, at_unlock: Option<Duration>) -> PyResult<()> {
+    fn set(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = argument)] record: bool,
+        #[pyo3(from_py_with = optional)] at_unlock: Option<Duration>,
+    ) -> PyResult<()> {
         let settings = match (record, at_unlock) {
             (true, Some(unused_for)) => ExpirySettings::at_unlock(unused_for),
             (true, None) => ExpirySettings::record(),
@@ -50,8 +56,8 @@ impl Expiry {
     fn expire<'py>(
         &self,
         py: Python<'py>,
-        unused_for: Duration,
-        dry_run: bool,
+        #[pyo3(from_py_with = argument)] unused_for: Duration,
+        #[pyo3(from_py_with = argument)] dry_run: bool,
         progress: Option<Progress>,
     ) -> Record<'py> {
         let report = self.shared.reporting(py, progress, |store, progress| {

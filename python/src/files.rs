@@ -7,10 +7,11 @@ use inmost::{
     FileError, LineRange, NewFile, PageCursor, Precondition, RankQuery, SearchQuery, Wiped,
     WriteOutcome,
 };
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
 
+use crate::arguments::{argument, named, optional, wrong_type};
 use crate::errors;
 use crate::pages::{PAGE, Row, Rows};
 use crate::records::{self, Record};
@@ -53,8 +54,8 @@ impl Files {
         &self,
         py: Python<'py>,
         path: Text<'_>,
-        first: u64,
-        last: Option<u64>,
+        #[pyo3(from_py_with = argument)] first: u64,
+        #[pyo3(from_py_with = optional)] last: Option<u64>,
     ) -> PyResult<Bound<'py, PyString>> {
         let lines = match last {
             Some(last) => LineRange::new(first, last),
@@ -94,8 +95,9 @@ impl Files {
         py: Python<'py>,
         paths: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let given = paths.try_iter()?.collect::<PyResult<Vec<_>>>()?;
-        let paths = given.iter().map(PyAnyMethods::extract).collect::<PyResult<Vec<Text<'_>>>>()?;
+        let given = items(paths, "paths", "an iterable of str")?;
+        let paths = given.iter().map(PyAnyMethods::extract).collect::<PyResult<Vec<Text<'_>>>>();
+        let paths = named(py, "each of paths", paths)?;
         let paths: Vec<&str> = paths.iter().map(|path| &**path).collect();
         let texts = py
             .detach(|| self.shared.handle().unlocked().read_many(&paths))
@@ -116,8 +118,8 @@ impl Files {
         py: Python<'py>,
         files: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let files =
-            files.try_iter()?.map(|file| Owned::new(&file?)).collect::<PyResult<Vec<_>>>()?;
+        let files = items(files, "files", "an iterable of NewFile")?;
+        let files = files.iter().map(Owned::new).collect::<PyResult<Vec<_>>>()?;
         let new: Vec<_> = files.iter().map(Owned::borrow).collect();
         let written = py
             .detach(|| self.shared.handle().unlocked().write_many(&new))
@@ -156,7 +158,11 @@ impl Files {
 
     /// Everything below a folder, depth first.
     #[pyo3(signature = (path=Text::ROOT, *, max_depth=None), text_signature = "($self, path=\"/memories\", *, max_depth=None)")]
-    fn walk(&self, path: Text<'_>, max_depth: Option<usize>) -> Rows {
+    fn walk(
+        &self,
+        path: Text<'_>,
+        #[pyo3(from_py_with = optional)] max_depth: Option<usize>,
+    ) -> Rows {
         let path = Wiped::new((*path).to_owned());
         let max_depth = max_depth.unwrap_or(usize::MAX);
         Rows::new(&self.shared, move |store, after: Option<&PageCursor>| {
@@ -172,8 +178,8 @@ impl Files {
         py: Python<'_>,
         text: Text<'_>,
         path: Text<'_>,
-        ignore_case: bool,
-        max_matches_per_file: Option<u64>,
+        #[pyo3(from_py_with = argument)] ignore_case: bool,
+        #[pyo3(from_py_with = optional)] max_matches_per_file: Option<u64>,
     ) -> PyResult<Rows> {
         let most = max_matches_per_file.unwrap_or(u64::MAX);
         let query = SearchQuery::text(&*text).ignore_case(ignore_case).max_matches_per_file(most);
@@ -187,8 +193,8 @@ impl Files {
         py: Python<'_>,
         pattern: Text<'_>,
         path: Text<'_>,
-        ignore_case: bool,
-        max_matches_per_file: Option<u64>,
+        #[pyo3(from_py_with = argument)] ignore_case: bool,
+        #[pyo3(from_py_with = optional)] max_matches_per_file: Option<u64>,
     ) -> PyResult<Rows> {
         let most = max_matches_per_file.unwrap_or(u64::MAX);
         let query =
@@ -203,9 +209,9 @@ impl Files {
         py: Python<'py>,
         words: Text<'_>,
         path: Text<'_>,
-        limit: usize,
-        skip: usize,
-        since: Option<SystemTime>,
+        #[pyo3(from_py_with = argument)] limit: usize,
+        #[pyo3(from_py_with = argument)] skip: usize,
+        #[pyo3(from_py_with = optional)] since: Option<SystemTime>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let query = RankQuery::new(&*words).most(limit).skip(skip);
         let query = since.into_iter().fold(query, RankQuery::since);
@@ -267,6 +273,20 @@ impl Files {
     }
 }
 
+/// The items of an iterable. An exception that it raises is its own.
+fn items<'py>(
+    given: &Bound<'py, PyAny>,
+    name: &str,
+    what: &str,
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    // A `str` is an iterable of texts, and hardly one of paths.
+    let items = match given.try_iter() {
+        Ok(items) if !given.is_instance_of::<PyString>() => items,
+        _ => return named(given.py(), name, Err(wrong_type(given, what))),
+    };
+    items.collect()
+}
+
 /// A file of `write_many`, from the attributes of an `inmost.NewFile`.
 struct Owned {
     path: Wiped<String>,
@@ -278,16 +298,22 @@ struct Owned {
 
 impl Owned {
     fn new(given: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let text = |name: &str| {
-            let text = given.getattr(name)?;
-            Ok::<_, PyErr>(Wiped::new(str::to_owned(&text.extract::<Text<'_>>()?)))
+        let py = given.py();
+        let attribute = |name| {
+            let missing = |_| wrong_type(given, "a NewFile");
+            named(py, "each of files", given.getattr(name).map_err(missing))
+        };
+        let text = |name| {
+            let text = attribute(name)?;
+            let text = named(py, name, text.extract::<Text<'_>>())?;
+            Ok::<_, PyErr>(Wiped::new(str::to_owned(&text)))
         };
         Ok(Self {
             path: text("path")?,
             text: text("text")?,
-            created: given.getattr("created")?.extract()?,
-            modified: given.getattr("modified")?.extract()?,
-            replaces: given.getattr("replaces")?.extract()?,
+            created: named(py, "created", optional(&attribute("created")?))?,
+            modified: named(py, "modified", optional(&attribute("modified")?))?,
+            replaces: named(py, "replaces", argument(&attribute("replaces")?))?,
         })
     }
 
@@ -307,13 +333,11 @@ fn precondition(given: &Bound<'_, PyAny>) -> PyResult<Precondition> {
         return Ok(Precondition::Absent);
     }
     let attribute = |name| {
-        given.getattr(name).map_err(|_| {
-            PyTypeError::new_err(
-                "a condition is a FileVersion, a Precondition, or None for no file",
-            )
-        })
+        let what = "a FileVersion, a Precondition, or None for no file";
+        let found = given.getattr(name).map_err(|_| wrong_type(given, what));
+        named(given.py(), "condition", found)
     };
-    let version: Option<u64> = attribute("version")?.extract()?;
+    let version = named(given.py(), "version", optional::<u64>(&attribute("version")?))?;
     if let Some(version) = version {
         return Ok(Precondition::Version(version));
     }
@@ -321,6 +345,6 @@ fn precondition(given: &Bound<'_, PyAny>) -> PyResult<Precondition> {
     if hash.is_none() {
         return Ok(Precondition::Absent);
     }
-    Precondition::of_sha256_digits(&hash.extract::<Text<'_>>()?)
+    Precondition::of_sha256_digits(&named(given.py(), "sha256", hash.extract::<Text<'_>>())?)
         .ok_or_else(|| PyValueError::new_err("sha256 has 64 hexadecimal digits"))
 }

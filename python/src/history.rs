@@ -8,6 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
 
+use crate::arguments::{argument, named, optional, wrong_type};
 use crate::errors;
 use crate::options;
 use crate::pages::{PAGE, Row, Rows};
@@ -42,13 +43,13 @@ impl History {
     fn log(
         &self,
         path: Option<Text<'_>>,
-        confined: bool,
-        file: Option<u64>,
+        #[pyo3(from_py_with = argument)] confined: bool,
+        #[pyo3(from_py_with = optional)] file: Option<u64>,
         actor: Option<Text<'_>>,
         kind: Option<Text<'_>>,
         channel: Option<Text<'_>>,
-        since: Option<SystemTime>,
-        until: Option<SystemTime>,
+        #[pyo3(from_py_with = optional)] since: Option<SystemTime>,
+        #[pyo3(from_py_with = optional)] until: Option<SystemTime>,
     ) -> PyResult<Rows> {
         let query = Query { path, confined, file, actor, kind, channel, since, until }.parse()?;
         Ok(Rows::new(&self.shared, move |store, before: Option<&u64>| {
@@ -58,14 +59,23 @@ impl History {
     }
 
     /// The text of a file as a change made it.
-    fn text<'py>(&self, py: Python<'py>, number: u64) -> PyResult<Bound<'py, PyString>> {
+    fn text<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = argument)] number: u64,
+    ) -> PyResult<Bound<'py, PyString>> {
         let text = self.shared.with(py, |store| store.versions().version_text(number))?;
         Ok(PyString::new(py, text.as_str()))
     }
 
     /// Brings a version back. Returns the number of the new version.
     #[pyo3(signature = (number, to=None))]
-    fn restore(&self, py: Python<'_>, number: u64, to: Option<Text<'_>>) -> PyResult<u64> {
+    fn restore(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = argument)] number: u64,
+        to: Option<Text<'_>>,
+    ) -> PyResult<u64> {
         self.shared.with(py, |store| store.versions().restore(number, to.as_deref()))
     }
 
@@ -75,13 +85,13 @@ impl History {
         &self,
         py: Python<'_>,
         path: Option<Text<'_>>,
-        confined: bool,
-        file: Option<u64>,
+        #[pyo3(from_py_with = argument)] confined: bool,
+        #[pyo3(from_py_with = optional)] file: Option<u64>,
         actor: Option<Text<'_>>,
         kind: Option<Text<'_>>,
         channel: Option<Text<'_>>,
-        since: Option<SystemTime>,
-        until: Option<SystemTime>,
+        #[pyo3(from_py_with = optional)] since: Option<SystemTime>,
+        #[pyo3(from_py_with = optional)] until: Option<SystemTime>,
     ) -> PyResult<UndoPlan> {
         let query = Query { path, confined, file, actor, kind, channel, since, until }.parse()?;
         let plan = self.shared.with(py, |store| store.history().plan_undo(&query))?;
@@ -93,9 +103,11 @@ impl History {
     fn undo<'py>(
         &self,
         py: Python<'py>,
-        plan: &UndoPlan,
+        plan: &Bound<'py, PyAny>,
         progress: Option<Progress>,
     ) -> PyResult<Bound<'py, PyList>> {
+        let plan = plan.cast::<UndoPlan>().map_err(|_| wrong_type(plan, "an UndoPlan"));
+        let plan = named(py, "plan", plan)?.get();
         let undone = self.shared.reporting(py, progress, |store, progress| {
             store.history().undo(&plan.plan, progress)
         })?;
@@ -118,7 +130,7 @@ impl History {
         &self,
         py: Python<'_>,
         path: Text<'_>,
-        until: Option<u64>,
+        #[pyo3(from_py_with = optional)] until: Option<u64>,
         progress: Option<Progress>,
     ) -> PyResult<u64> {
         self.shared.reporting(py, progress, |store, progress| {
@@ -134,7 +146,12 @@ impl History {
 
     /// Sets how long versions are kept; `None` keeps none and drops those that are kept.
     #[pyo3(signature = (keep, *, max_bytes=None))]
-    fn set(&self, py: Python<'_>, keep: Option<Duration>, max_bytes: Option<u64>) -> PyResult<()> {
+    fn set(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = optional)] keep: Option<Duration>,
+        #[pyo3(from_py_with = optional)] max_bytes: Option<u64>,
+    ) -> PyResult<()> {
         let settings = options::history(keep, max_bytes);
         self.shared.with(py, |store| Ok::<_, FileError>(store.versions().set_history(settings)?))
     }

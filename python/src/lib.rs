@@ -5,6 +5,7 @@
 //! documentation says so.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
+mod arguments;
 mod credential;
 mod errors;
 mod expiry;

@@ -10,6 +10,7 @@ use inmost_keyd::Secret;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::arguments::{argument, optional, wrong_type};
 use crate::credential;
 use crate::errors;
 use crate::options;
@@ -63,9 +64,9 @@ impl<'py> FromPyObject<'_, 'py> for Place {
         {
             return Ok(Self::Url(text.to_string()));
         }
-        given.extract().map(Self::Folder).map_err(|error| {
+        argument(&given).map(Self::Folder).map_err(|error| {
             if error.is_instance_of::<PyTypeError>(given.py()) {
-                PyTypeError::new_err("path is a str, an os.PathLike or an inmost.Vault")
+                wrong_type(&given, "a str, an os.PathLike or an inmost.Vault")
             } else {
                 error
             }
@@ -86,7 +87,7 @@ impl Postgres {
     fn new(
         py: Python<'_>,
         url: Text<'_>,
-        size: Option<NonZeroUsize>,
+        #[pyo3(from_py_with = optional)] size: Option<NonZeroUsize>,
         password: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let invalid = |error: &dyn std::fmt::Display| PyValueError::new_err(error.to_string());

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use inmost::FileError;
 use inmost_keyd::OpenStore;
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
+use crate::arguments::wrong_type;
 use crate::shared::Shared;
 
 /// A callback that gets the count of a long call, a few times a second and at its end.
@@ -51,7 +51,7 @@ impl<'py> FromPyObject<'_, 'py> for Progress {
             let callback = given.to_owned().unbind();
             return Ok(Self { callback, last_call: None, unreported: None, error: None });
         }
-        Err(PyTypeError::new_err("a function of one number, or None"))
+        Err(wrong_type(&given, "a function of one number, or None"))
     }
 }
 

@@ -9,6 +9,7 @@ use inmost_keyd::{ConnectOptions, OpenStore};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use crate::arguments::{argument, optional};
 use crate::credential::Given;
 use crate::errors;
 use crate::expiry::Expiry;
@@ -48,13 +49,13 @@ impl Store {
     fn create(
         py: Python<'_>,
         path: Place,
-        history: Option<Duration>,
-        anchor: Option<PathBuf>,
+        #[pyo3(from_py_with = optional)] history: Option<Duration>,
+        #[pyo3(from_py_with = optional)] anchor: Option<PathBuf>,
         actor: Option<Text<'_>>,
-        idle_lock: Option<Duration>,
-        max_file_bytes: Option<u64>,
-        max_files: Option<u64>,
-        max_store_bytes: Option<u64>,
+        #[pyo3(from_py_with = optional)] idle_lock: Option<Duration>,
+        #[pyo3(from_py_with = optional)] max_file_bytes: Option<u64>,
+        #[pyo3(from_py_with = optional)] max_files: Option<u64>,
+        #[pyo3(from_py_with = optional)] max_store_bytes: Option<u64>,
         credential: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let secret = Given::named(credential)?.secret(py)?;
@@ -71,21 +72,21 @@ impl Store {
     fn open(
         py: Python<'_>,
         path: Place,
-        anchor: Option<PathBuf>,
-        at_least: Option<&[u8]>,
-        require_fresh: bool,
+        #[pyo3(from_py_with = optional)] anchor: Option<PathBuf>,
+        #[pyo3(from_py_with = optional)] at_least: Option<Vec<u8>>,
+        #[pyo3(from_py_with = argument)] require_fresh: bool,
         actor: Option<Text<'_>>,
-        idle_lock: Option<Duration>,
-        max_file_bytes: Option<u64>,
-        max_files: Option<u64>,
-        max_store_bytes: Option<u64>,
+        #[pyo3(from_py_with = optional)] idle_lock: Option<Duration>,
+        #[pyo3(from_py_with = optional)] max_file_bytes: Option<u64>,
+        #[pyo3(from_py_with = optional)] max_files: Option<u64>,
+        #[pyo3(from_py_with = optional)] max_store_bytes: Option<u64>,
         credential: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let secret = Given::named(credential)?.secret(py)?;
         let mut options =
             Quotas { idle_lock, max_file_bytes, max_files, max_store_bytes }.vault(anchor);
         if let Some(mark) = at_least {
-            options = options.at_least(FreshnessMark::from_bytes(mark));
+            options = options.at_least(FreshnessMark::from_bytes(&mark));
         }
         if require_fresh {
             options = options.require_fresh();
@@ -100,12 +101,12 @@ impl Store {
     #[pyo3(signature = (*, history=None, actor=None, idle_lock=None, max_file_bytes=None, max_files=None, max_store_bytes=None))]
     fn in_memory(
         py: Python<'_>,
-        history: Option<Duration>,
+        #[pyo3(from_py_with = optional)] history: Option<Duration>,
         actor: Option<Text<'_>>,
-        idle_lock: Option<Duration>,
-        max_file_bytes: Option<u64>,
-        max_files: Option<u64>,
-        max_store_bytes: Option<u64>,
+        #[pyo3(from_py_with = optional)] idle_lock: Option<Duration>,
+        #[pyo3(from_py_with = optional)] max_file_bytes: Option<u64>,
+        #[pyo3(from_py_with = optional)] max_files: Option<u64>,
+        #[pyo3(from_py_with = optional)] max_store_bytes: Option<u64>,
     ) -> PyResult<Self> {
         let options = Quotas { idle_lock, max_file_bytes, max_files, max_store_bytes }.session();
         py.detach(|| {
@@ -124,8 +125,8 @@ impl Store {
     #[pyo3(signature = (path, *, anchor=None, actor=None))]
     fn connect(
         py: Python<'_>,
-        path: PathBuf,
-        anchor: Option<PathBuf>,
+        #[pyo3(from_py_with = argument)] path: PathBuf,
+        #[pyo3(from_py_with = optional)] anchor: Option<PathBuf>,
         actor: Option<Text<'_>>,
     ) -> PyResult<Self> {
         let actor = actor.as_deref();
@@ -168,19 +169,19 @@ impl Store {
     fn memory_tool(
         &self,
         py: Python<'_>,
-        read_only: bool,
+        #[pyo3(from_py_with = argument)] read_only: bool,
         subtree: Option<Text<'_>>,
-        create_overwrites: bool,
-        delete_forgets: bool,
+        #[pyo3(from_py_with = argument)] create_overwrites: bool,
+        #[pyo3(from_py_with = argument)] delete_forgets: bool,
         actor: Option<Text<'_>>,
         screen: Option<Text<'_>>,
         locked_hint: Option<Text<'_>>,
-        max_file_bytes: Option<u64>,
-        max_files: Option<u64>,
-        max_store_bytes: Option<u64>,
-        max_view_characters: Option<usize>,
-        max_range_characters: Option<usize>,
-        max_listing_entries: Option<usize>,
+        #[pyo3(from_py_with = optional)] max_file_bytes: Option<u64>,
+        #[pyo3(from_py_with = optional)] max_files: Option<u64>,
+        #[pyo3(from_py_with = optional)] max_store_bytes: Option<u64>,
+        #[pyo3(from_py_with = optional)] max_view_characters: Option<usize>,
+        #[pyo3(from_py_with = optional)] max_range_characters: Option<usize>,
+        #[pyo3(from_py_with = optional)] max_listing_entries: Option<usize>,
     ) -> PyResult<MemoryTool> {
         let switches = ToolOptions::new()
             .read_only(read_only)
@@ -238,14 +239,14 @@ impl Store {
     }
 
     /// Makes a backup in a folder that may have earlier ones, and reads it back.
-    #[pyo3(signature = (folder, *, with_versions=false, keep=10, keep_within=None, progress=None), text_signature = "($self, folder, *, with_versions=False, keep=10, keep_within=timedelta(days=30), progress=None)")]
+    #[pyo3(signature = (folder, *, with_versions=false, keep=10, keep_within=None, progress=None), text_signature = "($self, folder, *, with_versions=False, keep=10, keep_within=..., progress=None)")]
     fn backup_into<'py>(
         &self,
         py: Python<'py>,
-        folder: PathBuf,
-        with_versions: bool,
-        keep: usize,
-        keep_within: Option<Duration>,
+        #[pyo3(from_py_with = argument)] folder: PathBuf,
+        #[pyo3(from_py_with = argument)] with_versions: bool,
+        #[pyo3(from_py_with = argument)] keep: usize,
+        #[pyo3(from_py_with = optional)] keep_within: Option<Duration>,
         progress: Option<Progress>,
     ) -> Record<'py> {
         let mut options = BackupOptions::default();

@@ -2,9 +2,10 @@
 
 use std::ops::Deref;
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
+
+use crate::arguments::{wrong_type, wrong_value};
 
 /// A `str` as UTF-8, in the memory of the interpreter.
 ///
@@ -22,11 +23,11 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Text<'a> {
     type Error = PyErr;
 
     fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        <&str>::extract(given).map(Self).map_err(|error| {
+        <&str>::extract(given).map(Self).map_err(|_| {
             if given.is_instance_of::<PyString>() {
-                PyValueError::new_err("a text has a lone surrogate, which is not valid Unicode")
+                wrong_value(given.py(), "has a lone surrogate, which is not valid Unicode")
             } else {
-                error
+                wrong_type(&given, "a str")
             }
         })
     }

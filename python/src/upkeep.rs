@@ -9,6 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use crate::arguments::argument;
 use crate::credential::Given;
 use crate::errors;
 use crate::progress::{self, Progress};
@@ -52,7 +53,7 @@ impl Keyslots {
     fn replace(
         &self,
         py: Python<'_>,
-        number: u8,
+        #[pyo3(from_py_with = argument)] number: u8,
         label: Option<Text<'_>>,
         credential: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
@@ -61,7 +62,7 @@ impl Keyslots {
     }
 
     /// Removes a keyslot.
-    fn remove(&self, py: Python<'_>, number: u8) -> PyResult<()> {
+    fn remove(&self, py: Python<'_>, #[pyo3(from_py_with = argument)] number: u8) -> PyResult<()> {
         self.shared.with(py, |store| Ok(store.remove_slot(number)?))
     }
 
@@ -90,7 +91,7 @@ pub(crate) struct Backups {
 impl Backups {
     /// Lists the backups in a folder.
     #[staticmethod]
-    fn open(py: Python<'_>, folder: PathBuf) -> PyResult<Self> {
+    fn open(py: Python<'_>, #[pyo3(from_py_with = argument)] folder: PathBuf) -> PyResult<Self> {
         let backups = py.detach(|| inmost::Backups::open(folder));
         Ok(Self { backups: backups.map_err(|error| errors::of_store(py, &error))? })
     }
@@ -109,7 +110,7 @@ impl Backups {
     fn check<'py>(
         &self,
         py: Python<'py>,
-        number: u64,
+        #[pyo3(from_py_with = argument)] number: u64,
         progress: Option<Progress>,
         credential: Option<&Bound<'_, PyDict>>,
     ) -> Record<'py> {
@@ -126,8 +127,8 @@ impl Backups {
     fn restore<'py>(
         &self,
         py: Python<'py>,
-        number: u64,
-        path: PathBuf,
+        #[pyo3(from_py_with = argument)] number: u64,
+        #[pyo3(from_py_with = argument)] path: PathBuf,
         progress: Option<Progress>,
         credential: Option<&Bound<'_, PyDict>>,
     ) -> Record<'py> {

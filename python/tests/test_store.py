@@ -94,7 +94,7 @@ def test_a_credential_that_is_no_unicode_is_not_shown(tmp_path: Path) -> None:
     for arguments in credentials:
         with pytest.raises(ValueError, match="surrogate") as raised:
             inmost.Store.create(tmp_path / "s", **arguments)
-        assert type(raised.value) is ValueError and "bluebird" not in repr(raised.value)
+        assert "bluebird" not in repr(raised.value)
     assert not (tmp_path / "s").exists()
 
 

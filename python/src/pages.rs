@@ -48,6 +48,14 @@ impl Rows {
         this
     }
 
+    /// Raises `Locked` if this process has locked the store: for callers that have read rows ahead.
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        if self.shared.is_locked_here() {
+            return Err(errors::of_store(py, &StoreError::Locked));
+        }
+        Ok(())
+    }
+
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         // Never waits for the other lock while it holds the interpreter's.
         let row = py.detach(|| {

@@ -20,6 +20,7 @@ from pydantic_ai_harness.memory import (
     MemoryOperation,
     MemoryOperationConflictError,
     MemoryStore as Protocol,
+    SearchableMemoryStore,
 )
 from scripted import ScriptedServer, call_of, text
 
@@ -193,3 +194,21 @@ async def test_a_path_that_leads_elsewhere_is_refused(path: str, store: inmost.S
     with pytest.raises(ValueError, match="invalid memory path"):
         await memory.read(path, max_chars=1)
     assert not list(store.files.walk())
+
+
+async def test_a_search_is_ranked_and_stays_in_its_folder(store: inmost.Store) -> None:
+    memory = MemoryStore(store)
+    assert isinstance(memory, SearchableMemoryStore)
+    for path, content in {"a/one.md": "Gardens need water.", "a/two.md": "A garden, a garden.\nTea.", "a/b/three.md": "garden", "c.md": "garden"}.items():
+        await memory.write(path, content, expected_version=None)
+    bounds = {"max_files": 100, "max_chars": 1000, "max_file_chars": 1000}
+    found = await memory.search("a/", "gardening", limit=10, **bounds)
+    assert [match.path for match in found.matches] == ["a/two.md", "a/one.md"] and not found.truncated
+    assert found.matches[0].snippet == "A garden, a garden." and found.matches[0].score > found.matches[1].score
+    assert [match.path for match in (await memory.search("", "garden", limit=10, **bounds)).matches] == ["c.md"]
+    first = await memory.search("a/", "garden", limit=1, **bounds)
+    assert len(first.matches) == 1 and first.truncated
+    short = await memory.search("a/", "garden", limit=10, max_files=100, max_chars=12, max_file_chars=1000)
+    assert [(match.path, len(match.snippet)) for match in short.matches] == [("a/two.md", 6)] and short.truncated
+    for prefix, query in (("a/", " "), ("none/", "garden"), ("a/", "absent")):
+        assert (await memory.search(prefix, query, limit=10, **bounds)).matches == []

@@ -28,11 +28,13 @@ from pydantic_ai_harness.memory import (
     MemoryMutation,
     MemoryOperation,
     MemoryOperationConflictError,
+    MemorySearchMatch,
+    MemorySearchResult,
 )
 
 from ._inmost import Store
 from ._records import FolderEntry, Precondition
-from .errors import Changed, NotAFolder, NotFound
+from .errors import Changed, EmptySearch, NotAFolder, NotFound
 
 __all__ = ["MemoryStore"]
 
@@ -87,6 +89,42 @@ class MemoryStore:
         if limit <= 0:
             raise ValueError("limit must be positive")
         return await to_thread.run_sync(lambda: heapq.nsmallest(limit, self._paths(prefix)))
+
+    async def search(
+        self, prefix: str, query: str, *, limit: int, max_files: int, max_chars: int, max_file_chars: int
+    ) -> MemorySearchResult:
+        """The files directly below `prefix` that say most about a query, by the ranked search of the store.
+
+        It finds other forms of the words and reads no more than has changed, so `max_files` and `max_file_chars`, which bound a
+        scan, only bound how many files count and how much of a line is shown.
+        """
+        if prefix:
+            self._place(prefix.removesuffix("/"))
+        if min(limit, max_files, max_chars, max_file_chars) <= 0:
+            return MemorySearchResult(matches=[], scanned=0, truncated=False)
+        return await to_thread.run_sync(self._search, prefix, query, limit, max_files, max_chars)
+
+    def _search(self, prefix: str, query: str, limit: int, max_files: int, max_chars: int) -> MemorySearchResult:
+        matches: list[MemorySearchMatch] = []
+        folder, seen, found = f"{self._folder}/{prefix}".rstrip("/"), 0, 1
+        try:
+            while seen < min(found, max_files):
+                ranked = self._files.rank(query, folder, limit=100, skip=seen)
+                seen, found = seen + (len(ranked.files) or found), ranked.found
+                for file in ranked.files:
+                    path = file.path.removeprefix(f"{self._folder}/")
+                    # A folder below belongs to someone else.
+                    if "/" in path.removeprefix(prefix) or file.path.startswith(f"{self._receipts}/"):
+                        continue
+                    room = max_chars - len(path.removeprefix(prefix))
+                    if len(matches) >= limit or room <= 0:
+                        return MemorySearchResult(matches, scanned=min(found, max_files), truncated=True)
+                    snippet = "\n".join(line for _, line in file.lines)[:room]
+                    max_chars = room - len(snippet)
+                    matches.append(MemorySearchMatch(path, snippet, file.score))
+        except (EmptySearch, NotFound, NotAFolder):
+            return MemorySearchResult(matches=[], scanned=0, truncated=False)
+        return MemorySearchResult(matches, scanned=min(found, max_files), truncated=found > max_files)
 
     def _place(self, path: str) -> str:
         """The path of a file in the store."""

@@ -1,0 +1,94 @@
+"""The files of Agno: its own `FileSystem` on the backend, and its own backend on a folder for comparison."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from agno.fs import FileSystem
+from agno.fs.base import BaseFS
+from agno.fs.errors import FileSystemError, QuotaExceededError, VersionConflictError
+from agno.fs.local import LocalFileSystem
+
+import inmost
+from inmost.agno import InmostFS
+
+
+def test_it_does_what_the_backend_of_the_framework_does(store: inmost.Store, tmp_path: Path) -> None:
+    chosen, successes = random.Random(3), 0
+    backends: list[BaseFS] = [InmostFS(store, folder="/memories/x"), LocalFileSystem(tmp_path)]
+    for step in range(500):
+        path, other = chosen.choices(["a.md", "b/a.md", "b/c/d.md", "e.md"], k=2)
+        namespace, user, folder = chosen.choice(["n", "n/m"]), chosen.choice(["", "Ada", "a/b"]), chosen.choice(["", "b", "b/c", "none"])
+        content = "\n".join(chosen.choices(["tea", "green tea", "coffee", ""], k=3))
+        operations: list[Callable[[BaseFS], Any]] = [
+            lambda fs: fs.write(namespace, path, content, user_id=user),
+            lambda fs: fs.append(namespace, path, content, max_file_bytes=60, user_id=user),
+            lambda fs: fs.read(namespace, path, user_id=user),
+            lambda fs: fs.read_with_meta(namespace, path, user_id=user),
+            lambda fs: fs.list(namespace, folder, user_id=user),
+            lambda fs: fs.delete(namespace, path, user_id=user),
+            lambda fs: fs.move(namespace, path, other, overwrite=step % 2 == 0, user_id=user),
+            lambda fs: fs.search(namespace, "tea", folder, user_id=user),
+            lambda fs: sorted(fs.contains(namespace, ["tea", "none"], folder, user_id=user)),
+            lambda fs: fs.usage(namespace, user_id=user),
+            lambda fs: sorted(fs.partitions(namespace)),
+        ]
+        operation = chosen.choice(operations)
+        ends = [end(operation, backend) for backend in backends]
+        if operations.index(operation) == 10:
+            # A store has no empty folders.
+            ends[1] = [user for user in ends[1] if backends[1].list(namespace, user_id=user)]
+        assert ends[0] == ends[1], (step, operations.index(operation), namespace, path, other, user)
+        successes += not isinstance(ends[0], type)
+    assert successes > 250
+
+
+def end(operation: Callable[[BaseFS], Any], backend: BaseFS) -> Any:
+    try:
+        result = operation(backend)
+    except (FileSystemError, FileNotFoundError, FileExistsError) as error:
+        return type(error)
+    return plain(result)
+
+
+def plain(result: Any) -> Any:
+    """A result without versions and times, which only one of the two has."""
+    if isinstance(result, list):
+        return sorted((plain(item) for item in result), key=str)
+    if not hasattr(result, "__dataclass_fields__"):
+        return result
+    fields = asdict(result)
+    for part in (fields, fields.get("metadata") or {}):
+        part.pop("version", None), part.pop("updated_at", None)
+    return fields
+
+
+def test_a_write_is_conditional_on_the_version(store: inmost.Store) -> None:
+    files = FileSystem(backend=InmostFS(store), namespace="notes")
+    first = files.write("a.md", "tea", expected_version=0)
+    with pytest.raises(VersionConflictError):
+        files.write("a.md", "coffee", expected_version=0)
+    second = files.write("a.md", "coffee", expected_version=first.version)
+    with pytest.raises(VersionConflictError) as raised:
+        files.delete("a.md", expected_version=first.version)
+    assert raised.value.actual == second.version
+    assert files.read("a.md") == "coffee" and files.delete("a.md", expected_version=second.version)
+
+
+def test_no_line_of_eight_threads_is_lost(store: inmost.Store) -> None:
+    fs = InmostFS(store)
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda n: fs.append("log", "log.md", f"line {n}"), range(80)))
+    text = fs.read("log", "log.md")
+    assert text is not None and sorted(text.splitlines()) == sorted(f"line {n}" for n in range(80))
+
+
+def test_a_quota_of_the_store_is_one_of_the_framework() -> None:
+    with inmost.Store.in_memory(max_file_bytes=10) as store, pytest.raises(QuotaExceededError):
+        InmostFS(store).write("n", "a.md", "x" * 11)

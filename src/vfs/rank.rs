@@ -318,6 +318,43 @@ mod tests {
     }
 
     #[test]
+    fn eight_threads_rank_and_change_at_once() {
+        const WORDS: [&str; 2] = ["quokka", "wombat"];
+        let session = Session::in_memory().unwrap();
+        for number in 0..40 {
+            session.files().write(&format!("/memories/{number}.md"), "one quokka\n").unwrap();
+        }
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let session = &session;
+                scope.spawn(move || {
+                    for number in (thread..40).step_by(4) {
+                        let text = "line\n".repeat(number) + "a wombat\n";
+                        session.files().write(&format!("/memories/{number}.md"), &text).unwrap();
+                    }
+                });
+                scope.spawn(move || {
+                    for _ in 0..10 {
+                        // Each file has one of the words at any moment, and a ranking sees one state.
+                        let found = WORDS.map(|word| {
+                            session.files().rank(ROOT, &RankQuery::new(word).most(40)).unwrap()
+                        });
+                        for (ranked, word) in found.iter().zip(WORDS) {
+                            let lines = ranked.files.iter().flat_map(|file| &file.lines);
+                            assert!(lines.clone().all(|(_, line)| line.as_str().contains(word)));
+                            assert_eq!(lines.count(), ranked.found);
+                        }
+                        let both = RankQuery::new("quokka wombat");
+                        assert_eq!(session.files().rank(ROOT, &both).unwrap().found, 40);
+                    }
+                });
+            }
+        });
+        assert_eq!(session.files().rank(ROOT, &RankQuery::new("wombat")).unwrap().found, 40);
+        assert!(best(&session, &RankQuery::new("quokka")).is_empty());
+    }
+
+    #[test]
     fn a_damaged_file_is_named_and_not_searched() {
         let store = TestStore::create();
         let session = store.unlock().unwrap();

@@ -55,8 +55,14 @@ impl Search {
         }
     }
 
-    /// Takes in hits. Those in names come before those in texts, and the selection stays on its hit.
-    pub(super) fn add(&mut self, hits: Hits) {
+    /// Takes in hits, but for those that a ranking has found already. Those in names come before those in texts, and the selection
+    /// stays on its hit.
+    pub(super) fn add(&mut self, mut hits: Hits) {
+        hits.names.retain(|name| !self.names.contains(name));
+        let is_same = |one: &SearchMatch, other: &SearchMatch| {
+            (one.line, &one.path) == (other.line, &other.path)
+        };
+        hits.lines.retain(|line| !self.lines.iter().any(|known| is_same(known, line)));
         if self.selected > 0 && self.selected >= self.names.len() {
             self.selected = self.selected.saturating_add(hits.names.len());
             self.top = self.top.saturating_add(hits.names.len());

@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use inmost::{FileError, FileText, SearchMatch, SearchQuery, StorageEngine};
+use inmost::{FileError, FileText, RankQuery, SearchMatch, SearchQuery, StorageEngine};
 
 use super::event::{Hits, Problem};
 use super::jobs::problem;
@@ -59,8 +59,13 @@ impl Searcher {
         text: &str,
         go_on: GoOn<'_>,
     ) -> Result<(), FileError> {
-        let commit = store.status()?.commit;
+        let status = store.status()?;
+        let commit = status.commit;
         self.names.keep(commit);
+        let has_words = text.split_whitespace().nth(1).is_some();
+        if has_words && status.bytes <= RANKED_BYTES && !go_on(Some(Ok(ranked(store, text)?))) {
+            return Ok(());
+        }
         let last = self.last.take().filter(|last| last.leads_to(text, commit));
         let run = match last {
             None => Run::new(text, commit),
@@ -74,6 +79,27 @@ impl Searcher {
         };
         self.last.insert(run).finish(store, &mut self.names, go_on)
     }
+}
+
+/// The best lines of the files that say most about these words. They come before the lines that contain the text as it is typed.
+fn ranked(store: &OpenStore, text: &str) -> Result<Hits, FileError> {
+    let mut hits = Hits::default();
+    let files = match store.unlocked().rank(ROOT, &RankQuery::new(text).most(RANKED_FILES)) {
+        Ok(ranked) => ranked.files,
+        // The text is no words.
+        Err(FileError::EmptySearch) => Vec::new(),
+        Err(error) => return Err(error),
+    };
+    for file in files {
+        if file.lines.is_empty() {
+            hits.names.push(file.path.clone());
+        }
+        let lines = file.lines.into_iter();
+        hits.lines.extend(
+            lines.map(|(line, text)| SearchMatch::new(file.path.clone(), line, text, Vec::new())),
+        );
+    }
+    Ok(hits)
 }
 
 /// A search, and how far it came.
@@ -224,6 +250,12 @@ const NOWHERE: &str = "\n\u{1}\n";
 const PREPARED_FILES: u64 = 200_000;
 const PREPARED_BYTES: u64 = 256 << 20;
 
+/// Bytes of a store whose files are ranked: nothing interrupts the first ranking, which reads them all.
+const RANKED_BYTES: u64 = 32 << 20;
+
+/// Files that are ranked for several words.
+const RANKED_FILES: usize = 20;
+
 /// Lines of a page.
 const LINES: usize = 100;
 
@@ -303,6 +335,15 @@ mod tests {
                 assert_eq!(typed, fresh, "{texts:?} {calls}");
             }
         }
+    }
+
+    #[test]
+    fn several_words_find_what_says_most_about_them() {
+        let (store, mut searcher) = (store(), Searcher::default());
+        store.files().write("/memories/habits.md", "None.\nIt eats leaves at night.\n").unwrap();
+        let (hits, is_done) = found(&mut searcher, &store, "what leaf does it eat", usize::MAX);
+        assert!(is_done && hits.contains(&"/memories/habits.md:2".to_owned()), "{hits:?}");
+        assert!(found(&mut searcher, &store, "- -", usize::MAX).1, "no words are no error");
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::SharedStore;
-use crate::session::{ExpirySettings, StoreError};
-use crate::vfs::{ExpiryHindrance, FileError};
+use crate::session::{ExpirySettings, Session, StoreError};
+use crate::vfs::{ExpiryHindrance, FileError, RankQuery};
 
 #[test]
 fn a_host_sees_what_another_wrote() {
@@ -84,4 +84,23 @@ fn a_store_is_created_once() {
         store.options.create_shared(host, inmost_storage::EngineKind::Memory, &super::raw_key());
     assert!(matches!(again, Err(StoreError::AlreadyExists)));
     assert_eq!(store.unlock().status().unwrap().files, 1);
+}
+
+#[test]
+fn a_ranking_sees_what_another_host_has_changed() {
+    let (store, one) = SharedStore::create();
+    let two = store.unlock();
+    let paths = |session: &Session| -> Vec<String> {
+        let ranked = session.files().rank("/memories", &RankQuery::new("quokka")).unwrap();
+        ranked.files.into_iter().map(|file| file.path.into_string()).collect()
+    };
+    one.files().write("/memories/a.md", "a quokka\n").unwrap();
+    assert_eq!(paths(&two), ["/memories/a.md"]);
+    two.files().write("/memories/b.md", "quokka\n").unwrap();
+    two.files().write("/memories/a.md", "a wombat\n").unwrap();
+    assert_eq!(paths(&one), ["/memories/b.md"]);
+    two.files().rename("/memories/b.md", "/memories/c.md").unwrap();
+    assert_eq!(paths(&one), ["/memories/c.md"]);
+    two.files().remove("/memories/c.md").unwrap();
+    assert_eq!(paths(&one), [""; 0]);
 }

@@ -95,7 +95,7 @@ const HELP: &[(&str, &str)] = &[
     ("\u{2192} Enter", "open a folder, or go to the text"),
     ("\u{2190} Esc", "close a folder, or go back"),
     ("Tab", "the other pane"),
-    ("/", "search names and texts"),
+    ("/", "search names and texts, several words by rank"),
     ("e", "edit the file in $VISUAL or $EDITOR"),
     ("v", "versions of the file or folder: what changed, when, by whom"),
     ("V", "versions of everything, deleted files too"),

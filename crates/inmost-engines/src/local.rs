@@ -6,6 +6,7 @@
 //! - `header.a` and `header.b`, the header copies
 //! - `anchor`, the rollback anchor
 //! - `ballast`, space reserved for a full disk
+//! - `sync`, the state of synchronisation with other devices, if there is one: sealed, and not read here
 //! - one folder per generation: `gen-` and its number in 16 hexadecimal digits, with the engine's files and `journal`
 //! - `rewriting`, the note of a rewrite in progress
 //! - generations that were set aside: `set-aside-` and a number in 16 hexadecimal digits

@@ -40,6 +40,8 @@ pub(crate) struct Device {
     pub(crate) peers: BTreeMap<LogId, Peer>,
     /// The commits of the store when this was saved. A store with fewer was put back.
     pub(crate) commit: u64,
+    /// Whether the freshness of the store was unknown, so that what it lacks was shown again instead of being deleted everywhere.
+    pub(crate) was_doubtful: bool,
 }
 
 /// Another log.
@@ -93,6 +95,7 @@ impl Device {
             outbox: Vec::new(),
             peers: BTreeMap::new(),
             commit: 0,
+            was_doubtful: false,
         })
     }
 
@@ -204,6 +207,7 @@ struct Stored {
     outbox: Vec<Sealed>,
     peers: BTreeMap<LogId, Peer>,
     commit: u64,
+    was_doubtful: bool,
 }
 
 /// The key of the circle while it is encoded or decoded.
@@ -280,6 +284,7 @@ impl Stored {
             outbox: device.outbox.clone(),
             peers: device.peers.clone(),
             commit: device.commit,
+            was_doubtful: device.was_doubtful,
         }
     }
 
@@ -317,6 +322,7 @@ impl Stored {
             outbox: self.outbox,
             peers: self.peers,
             commit: self.commit,
+            was_doubtful: self.was_doubtful,
         })
     }
 }

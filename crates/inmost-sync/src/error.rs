@@ -15,10 +15,10 @@ pub enum SyncError {
     #[error(transparent)]
     File(#[from] FileError),
     /// The place could not be read or written.
-    #[error("the place: {0}")]
+    #[error("the folder of the circle cannot be used: {0}")]
     Place(#[source] io::Error),
     /// The file that holds the state of synchronisation could not be read or written.
-    #[error("the state of synchronisation: {0}")]
+    #[error("the state of synchronisation cannot be used: {0}")]
     State(#[source] io::Error),
     /// The state of synchronisation is damaged, or was sealed before the keys of the store were replaced.
     #[error("the state of synchronisation does not open with the keys of this store")]

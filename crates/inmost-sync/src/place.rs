@@ -50,6 +50,12 @@ impl FolderPlace {
         Ok(Self { folder })
     }
 
+    /// Its absolute path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.folder
+    }
+
     fn file(&self, dot: &Dot) -> PathBuf {
         self.folder.join(hex(&dot.log.0)).join(format!("{:08x}-{}", dot.number, hex(&dot.tag.0)))
     }

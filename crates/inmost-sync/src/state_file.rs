@@ -1,7 +1,7 @@
 //! Where the state of synchronisation is kept: a sealed file in the folder of the store.
 
 use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use inmost::Session;
@@ -24,6 +24,15 @@ pub(crate) struct StateFile<'s> {
     pub(crate) path: PathBuf,
 }
 
+/// Creates a file that only its owner can open.
+fn create_private(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
 impl StateStore for StateFile<'_> {
     fn load(&self) -> Result<Option<Wiped<Vec<u8>>>, SyncError> {
         let sealed = match fs::read(&self.path) {
@@ -38,7 +47,7 @@ impl StateStore for StateFile<'_> {
         let temporary = self.path.with_extension("new");
         let folder = self.path.parent().unwrap_or(Path::new("."));
         let write = || {
-            let mut file = File::create(&temporary)?;
+            let mut file = create_private(&temporary)?;
             file.write_all(&sealed)?;
             file.sync_all()?;
             drop(file);

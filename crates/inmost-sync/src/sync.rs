@@ -12,7 +12,7 @@ use crate::apply::Done;
 use crate::device::{Device, random};
 use crate::error::SyncError;
 use crate::invitation;
-use crate::object::{Circle, is_label};
+use crate::object::{Circle, is_label, open};
 use crate::place::Place;
 use crate::state_file::{StateFile, StateStore};
 use crate::store::Store;
@@ -89,12 +89,32 @@ impl<'s> Sync<'s> {
     }
 
     /// Joins a circle with an invitation. Files that are in the store already become files of the circle at the first
-    /// [`run`](Self::run).
+    /// [`run`](Self::run). An empty place is taken for one that has not arrived yet.
     ///
     /// # Errors
-    /// [`SyncError::Label`]; [`SyncError::AlreadyMember`]; [`SyncError::Invitation`].
-    pub fn join(&self, invitation: &str, location: &str, label: &str) -> Result<(), SyncError> {
-        self.begin(invitation::parse(invitation)?, location, label)
+    /// [`SyncError::Label`]; [`SyncError::AlreadyMember`]; [`SyncError::Invitation`]; [`SyncError::OtherCircle`] if the place has
+    /// objects and no first one of this circle.
+    pub fn join(
+        &self,
+        place: &impl Place,
+        invitation: &str,
+        location: &str,
+        label: &str,
+    ) -> Result<(), SyncError> {
+        let circle = invitation::parse(invitation)?;
+        let listed = place.list().map_err(SyncError::Place)?;
+        let mut is_known = listed.is_empty();
+        for dot in listed.iter().filter(|dot| dot.number == 1) {
+            if is_known {
+                break;
+            }
+            let bytes = place.get(dot).map_err(SyncError::Place)?;
+            is_known = bytes.is_some_and(|bytes| open(&circle, dot, None, &bytes).is_some());
+        }
+        if !is_known {
+            return Err(SyncError::OtherCircle);
+        }
+        self.begin(circle, location, label)
     }
 
     /// The invitation to the circle. With it and the place, anyone can read and change everything.
@@ -114,11 +134,11 @@ impl<'s> Sync<'s> {
         place: &impl Place,
         progress: &mut dyn FnMut(usize),
     ) -> Result<Report, SyncError> {
-        let is_fresh = self.session.status()?.anchor == AnchorStatus::Known;
+        let is_doubtful = self.session.status()?.anchor == AnchorStatus::Unknown;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
         let session = self.session.acting_as("sync");
-        run(&self.file, &session, place, (is_fresh, now), progress)
+        run(&self.file, &session, place, (is_doubtful, now), progress)
     }
 
     /// What is known of the circle.
@@ -176,13 +196,13 @@ pub(crate) fn run(
     states: &impl StateStore,
     store: &impl Store,
     place: &impl Place,
-    (is_fresh, now): (bool, u64),
+    (is_doubtful, now): (bool, u64),
     progress: &mut dyn FnMut(usize),
 ) -> Result<Report, SyncError> {
     let (device, saved) = load(states)?;
     let mut run = Run { device, saved, states, store, now };
     let mut report = Report::default();
-    run.begin(is_fresh)?;
+    run.begin(is_doubtful)?;
     let listed = place.list().map_err(SyncError::Place);
     // Without the place, local changes are captured all the same, so that their order is kept.
     let joins = run.device.vector.is_empty() && run.device.shown.is_empty();
@@ -191,10 +211,11 @@ pub(crate) fn run(
         run.pull(place, listed, &mut report, progress)?;
     }
     run.capture()?;
-    let listed = listed?;
+    let mut listed = listed?;
     report.sent = run.device.flush(place, &listed)?;
     run.device.settle(&listed);
     run.pull(place, &listed, &mut report, progress)?;
+    listed.extend(run.device.outbox.iter().map(|sealed| sealed.dot));
     for _ in 0..ATTEMPTS {
         run.device.make_plan();
         if run.device.plan.is_empty() {
@@ -212,6 +233,8 @@ pub(crate) fn run(
     }
     run.device.commit = store.commit()?;
     run.save()?;
+    // What was captured meanwhile.
+    report.sent += run.device.flush(place, &listed)?;
     let shown = run.device.shown.values();
     let copies = shown.filter(|shown| shown.copy_of.is_some()).map(|shown| shown.path.clone());
     report.copies = copies.collect();
@@ -232,18 +255,18 @@ struct Run<'r, S, T> {
 
 impl<S: StateStore, T: Store> Run<'_, S, T> {
     /// Finds out what an interrupted run has done, and whether the store was put back.
-    fn begin(&mut self, is_fresh: bool) -> Result<(), SyncError> {
+    fn begin(&mut self, is_doubtful: bool) -> Result<(), SyncError> {
         let files = self.store.files()?;
         let mut shown = self.device.shown.values();
         let is_older = shown.any(|shown| {
             files.get(&shown.number).is_some_and(|entry| entry.version < shown.version)
         });
-        if is_older || self.store.commit()? < self.device.commit {
-            // What is in the store is older than what was shown. It must not count as a change.
+        let is_new_doubt = is_doubtful && !self.device.was_doubtful;
+        self.device.was_doubtful = is_doubtful;
+        if is_older || is_new_doubt || self.store.commit()? < self.device.commit {
+            // What is in the store may be older than what was shown. It must not count as a change, nor what it lacks as deleted.
             self.device.shown.clear();
             self.device.plan.clear();
-            self.device.begin_log()?;
-        } else if !is_fresh && self.device.number > 0 {
             self.device.begin_log()?;
         }
         self.device.recover(self.store, &Done::default())

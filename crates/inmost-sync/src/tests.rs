@@ -72,7 +72,7 @@ impl Laptop {
     }
 
     fn sync(&self, place: &MemoryPlace) -> crate::sync::Report {
-        run(&self.state, &self.session, &place.of(0), (true, DAY), &mut |_| ()).unwrap()
+        run(&self.state, &self.session, &place.of(0), (false, DAY), &mut |_| ()).unwrap()
     }
 
     fn tree(&self) -> Vec<(String, String)> {
@@ -204,6 +204,19 @@ fn a_device_that_joins_with_a_copy_of_the_store_makes_no_second_files() {
     desk.write("a.md", "one\ntwo\n");
     quiet(&place, &laptop, &desk);
     assert_eq!(desk.tree(), files(&[("a.md", "one\ntwo\n")]));
+}
+
+#[test]
+fn what_a_doubtful_store_lacks_is_not_deleted_elsewhere() {
+    let (place, laptop, desk) = pair();
+    laptop.write("a.md", "one\n");
+    laptop.write("b.md", "two\n");
+    quiet(&place, &laptop, &desk);
+    // As after a repair that did not find everything.
+    laptop.session.files().remove("/memories/a.md").unwrap();
+    run(&laptop.state, &laptop.session, &place.of(0), (true, DAY), &mut |_| ()).unwrap();
+    quiet(&place, &laptop, &desk);
+    assert_eq!(laptop.tree(), files(&[("a.md", "one\n"), ("b.md", "two\n")]));
 }
 
 #[test]

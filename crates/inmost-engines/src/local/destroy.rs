@@ -49,7 +49,9 @@ impl LocalStorage {
             Err(error) => attempt(Err(error)),
         }
         let headers = header_file::COPIES.map(header_file::name);
-        for name in [anchor::NAME, ballast::NAME, rewriting::NAME].iter().chain(&headers) {
+        for name in
+            [anchor::NAME, ballast::NAME, rewriting::NAME, SYNC, SYNC_DRAFT].iter().chain(&headers)
+        {
             attempt(header_file::remove_if_there(&self.folder.join(name)).map_err(Into::into));
         }
         attempt(files::sync_folder(&self.folder).map_err(Into::into));
@@ -70,3 +72,7 @@ impl LocalStorage {
         failed.map_or(Ok(()), Err)
     }
 }
+
+/// The state of synchronisation, which the crate `inmost-sync` keeps here under a key of the store, and its next version.
+const SYNC: &str = "sync";
+const SYNC_DRAFT: &str = "sync.new";

@@ -146,13 +146,13 @@ impl World {
                 if self.rng.is_one_in(2) {
                     self.see(device);
                 }
-                self.sync(device, true).unwrap();
+                self.sync(device, false).unwrap();
             }
             "crash" => {
                 let steps = u32::try_from(self.rng.below(9)).unwrap();
                 let is_after = self.rng.is_one_in(2);
                 self.nodes[device].fuse.set(Some((steps, is_after)));
-                let _ = self.sync(device, true);
+                let _ = self.sync(device, false);
                 self.nodes[device].fuse.set(None);
             }
             "backup" => {
@@ -231,20 +231,22 @@ impl World {
         restored.set(&state.get());
         let saved = Device::decode(&node.state.get()).unwrap();
         if is_noticed && saved.commit > store.commits.get() {
-            // The store is put back without its state, and synchronises before it is changed. After changes, its count of commits
-            // would tell nothing.
+            // The store is put back without its state. After more changes its count of commits would tell nothing.
             node.store = store;
+            for _ in 0..self.rng.below(3) {
+                self.act(device);
+            }
             self.sync(device, true).unwrap();
             return;
         }
         (node.store, node.state) = (store, restored);
     }
 
-    fn sync(&mut self, device: usize, is_fresh: bool) -> Result<Report, String> {
+    fn sync(&mut self, device: usize, is_doubtful: bool) -> Result<Report, String> {
         let node = &self.nodes[device];
         let before = lines_of(&node.store);
         let view = self.place.seen_by(device, node.fuse.clone());
-        let report = run(&node.state, &node.store, &view, (is_fresh, node.clock), &mut |_| ());
+        let report = run(&node.state, &node.store, &view, (is_doubtful, node.clock), &mut |_| ());
         if report.is_ok() {
             self.published.extend(before);
         }
@@ -255,7 +257,7 @@ impl World {
         for _ in 0..3 {
             for device in (first..self.nodes.len()).chain(0..first) {
                 self.place.settle();
-                self.sync(device, true).unwrap();
+                self.sync(device, false).unwrap();
             }
         }
     }
@@ -266,7 +268,7 @@ impl World {
             let mut sent = 0;
             for device in 0..self.nodes.len() {
                 self.place.settle();
-                let report = self.sync(device, true)?;
+                let report = self.sync(device, false)?;
                 if self.is_shown {
                     eprintln!(
                         "turn {turn}, device {device}: {report:?}\n    {:?}",

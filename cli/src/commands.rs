@@ -44,6 +44,7 @@ mod show;
 mod slot;
 mod stats;
 mod status;
+mod sync;
 mod undo;
 mod unlock;
 mod write;
@@ -105,6 +106,7 @@ pub(crate) enum Command {
     Import(import::Import),
     Export(export::Export),
     Status(status::Status),
+    Sync(sync::Sync),
     Unlock(unlock::Unlock),
     Lock(lock::Lock),
     Passwd(passwd::Passwd),
@@ -203,6 +205,7 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Import(import) => import.run(),
         Command::Export(export) => export.run(),
         Command::Status(status) => status.run(),
+        Command::Sync(sync) => sync.run(),
         Command::Unlock(unlock) => unlock.run(),
         Command::Lock(lock) => lock.run(),
         Command::Passwd(passwd) => passwd.run(),

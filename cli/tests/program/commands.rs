@@ -5,7 +5,7 @@ use std::fs;
 use crate::inmost::{CHEAP, PASSPHRASE, Place, assert_private, run};
 
 /// Every command that works on a store, except `slot`, which has subcommands.
-pub(crate) const COMMANDS: [&str; 36] = [
+pub(crate) const COMMANDS: [&str; 37] = [
     "init",
     "call",
     "ls",
@@ -28,6 +28,7 @@ pub(crate) const COMMANDS: [&str; 36] = [
     "import",
     "export",
     "status",
+    "sync",
     "unlock",
     "lock",
     "passwd",

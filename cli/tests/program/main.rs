@@ -47,6 +47,7 @@ mod rewrite;
 mod search;
 #[cfg(unix)]
 mod streams;
+mod sync;
 mod terminal;
 mod transfer;
 mod waiting;

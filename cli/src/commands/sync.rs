@@ -1,0 +1,388 @@
+//! `inmost sync`
+
+use std::fmt::Write;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
+
+use clap::Subcommand;
+use inmost::{FileError, Session};
+use inmost_console::Wiped;
+use inmost_sync::{FolderPlace, Member, Report, Sync as Circle, SyncError};
+use serde::Serialize;
+
+use crate::args::StoreArgs;
+use crate::display::{self, count};
+use crate::exit::{Exit, Failure};
+use crate::output::{print, say};
+use crate::passphrase::Input;
+use crate::progress::Progress;
+use crate::store::opening::{OpenOptions, StoreGuard};
+use crate::store::{OpenStore, database, place};
+use crate::terminal::Terminal;
+use crate::{json_line, streams, times};
+
+/// Synchronise a store with those of other devices, through a folder
+///
+/// The devices exchange sealed objects in a folder that Dropbox, iCloud, Syncthing or a USB stick carries between them. Nobody who
+/// sees the folder can read or forge anything in it. Without a subcommand it publishes what has changed here, reads what other devices
+/// have published, and shows what follows from both. Changes of different lines are merged. Where two devices changed the same
+/// line, the file has one text, and the other one is beside it as `name (from DEVICE DATE)`. docs/SYNC.md says what is promised.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  inmost sync init --store notes.inmost --name laptop ~/Dropbox/memory\n  \
+    inmost sync invite --store notes.inmost\n  \
+    inmost sync join --store notes.inmost --name desk ~/Dropbox/memory\n  \
+    inmost sync --store notes.inmost"
+)]
+pub(crate) struct Sync {
+    #[command(subcommand)]
+    action: Option<Action>,
+
+    #[command(flatten)]
+    store: StoreArgs,
+
+    /// Print one JSON object: sent, received, changed, waiting, copies and held
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    Init(Init),
+    Invite(Invite),
+    Join(Join),
+    Status(Status),
+    Leave(Leave),
+}
+
+/// Begin a circle of devices in a folder, and publish the files of this store
+///
+/// The folder must exist and hold no other circle. It must not be the folder of a store.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Example:\n  inmost sync init --store notes.inmost --name laptop ~/Dropbox/memory"
+)]
+struct Init {
+    #[command(flatten)]
+    store: StoreArgs,
+
+    #[command(flatten)]
+    device: DeviceArgs,
+}
+
+/// Print the invitation for another device: a secret
+///
+/// Who has it and can reach the folder reads and changes everything. Carry it over a channel that you trust.
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  inmost sync invite --store notes.inmost")]
+struct Invite {
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// Join a circle of devices; the invitation is read from standard input or asked for
+///
+/// Files that this store has already become files of the circle. A file that is the same on both sides stays one file.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Example:\n  inmost sync join --store notes.inmost --name desk ~/Dropbox/memory"
+)]
+struct Join {
+    #[command(flatten)]
+    store: StoreArgs,
+
+    #[command(flatten)]
+    device: DeviceArgs,
+}
+
+/// Show the devices, and what waits
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  inmost sync status --store notes.inmost")]
+struct Status {
+    #[command(flatten)]
+    store: StoreArgs,
+
+    /// Print one JSON object: device, place, members (label, and time in milliseconds since 1970), kept, conflicts and forks
+    #[arg(long)]
+    json: bool,
+}
+
+/// Leave the circle; all files stay
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  inmost sync leave --store notes.inmost")]
+struct Leave {
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+#[derive(clap::Args)]
+struct DeviceArgs {
+    /// Name of this device, which conflict copies carry: 1 to 32 letters, digits, spaces, `-`, `_` and `.`
+    #[arg(long)]
+    name: String,
+
+    /// The folder that the devices share
+    place: PathBuf,
+}
+
+/// What a synchronisation did, as JSON.
+#[derive(Serialize)]
+struct Done<'a> {
+    sent: usize,
+    received: usize,
+    changed: usize,
+    waiting: usize,
+    copies: &'a [String],
+    held: &'a [String],
+}
+
+/// What is known of the circle, as JSON.
+#[derive(Serialize)]
+struct Known<'a> {
+    device: &'a str,
+    place: &'a str,
+    members: Vec<Object>,
+    kept: usize,
+    conflicts: usize,
+    forks: usize,
+}
+
+#[derive(Serialize)]
+struct Object {
+    label: String,
+    time: u64,
+}
+
+impl Sync {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        match &self.action {
+            Some(Action::Init(init)) => init.run(),
+            Some(Action::Invite(invite)) => invite.run(),
+            Some(Action::Join(join)) => join.run(),
+            Some(Action::Status(status)) => status.run(),
+            Some(Action::Leave(leave)) => leave.run(),
+            None => Opened::new(&self.store, Input::Free)?.synchronise(self.json),
+        }
+    }
+}
+
+impl Init {
+    fn run(&self) -> Result<(), Failure> {
+        let (place, location) = self.device.place(&self.store)?;
+        let opened = Opened::new(&self.store, Input::Free)?;
+        opened.circle()?.init(&place, &location, &self.device.name).map_err(failure)?;
+        opened.synchronise(false)
+    }
+}
+
+impl Invite {
+    fn run(&self) -> Result<(), Failure> {
+        let opened = Opened::new(&self.store, Input::Free)?;
+        let invitation = opened.circle()?.invitation().map_err(failure)?;
+        print(invitation.as_bytes())?;
+        print(b"\n")
+    }
+}
+
+impl Join {
+    fn run(&self) -> Result<(), Failure> {
+        let (place, location) = self.device.place(&self.store)?;
+        let opened = Opened::new(&self.store, Input::Taken)?;
+        let invitation = if io::stdin().is_terminal() {
+            let terminal = Terminal::open().map_err(|error| Failure::input(&error));
+            terminal?.ask("Invitation: ")?
+        } else {
+            let read = streams::input().and_then(|input| Wiped::read(input, MOST_INVITATION));
+            read.map_err(|error| Failure::input(&error))?.unwrap_or_default()
+        };
+        let invitation = str::from_utf8(invitation.as_slice()).unwrap_or_default();
+        let joined = opened.circle()?.join(&place, invitation, &location, &self.device.name);
+        joined.map_err(failure)?;
+        opened.synchronise(false)
+    }
+}
+
+impl Status {
+    fn run(&self) -> Result<(), Failure> {
+        let opened = Opened::new(&self.store, Input::Free)?;
+        let status = opened.circle()?.status().map_err(failure)?;
+        if self.json {
+            let member =
+                |member: &Member| Object { label: member.label.clone(), time: member.time };
+            return json_line::print(&Known {
+                device: &status.label,
+                place: &status.place,
+                members: status.members.iter().map(member).collect(),
+                kept: status.outbox,
+                conflicts: status.conflicts,
+                forks: status.forks,
+            });
+        }
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "device     {}", display::path(&status.label));
+        let _ = writeln!(text, "place      {}", display::path(&status.place));
+        for member in &status.members {
+            let time = UNIX_EPOCH.checked_add(Duration::from_millis(member.time));
+            let time = time.map_or_else(String::new, times::local_minute);
+            let _ = writeln!(
+                text,
+                "member     {}, last published {time}",
+                display::path(&member.label)
+            );
+        }
+        let kept = count(number(status.outbox), "object", "objects");
+        let _ = writeln!(text, "kept       {kept} that the folder may lose");
+        let conflicts = count(number(status.conflicts), "file", "files");
+        let _ = writeln!(text, "conflicts  {conflicts} that several devices have changed");
+        if status.forks > 0 {
+            let forks = count(number(status.forks), "log", "logs");
+            let _ = writeln!(text, "forks      {forks} written by copies of one device");
+        }
+        say(&text)
+    }
+}
+
+impl Leave {
+    fn run(&self) -> Result<(), Failure> {
+        let opened = Opened::new(&self.store, Input::Free)?;
+        opened.circle()?.leave().map_err(failure)?;
+        print(b"The store has left the circle. Its files stay, here and on the other devices.\n")
+    }
+}
+
+impl DeviceArgs {
+    /// The place and its absolute path.
+    fn place(&self, store: &StoreArgs) -> Result<(FolderPlace, String), Failure> {
+        let opened = FolderPlace::open(&self.place);
+        let found = opened.map_err(|error| failure(SyncError::Place(error)))?;
+        let location = found.path().to_str().map(str::to_owned).ok_or_else(|| {
+            Failure::usage("The path of the folder is not UTF-8.", "Choose another folder.")
+        })?;
+        if place::is_inside(&found.path().join("log"), &store.place()?) {
+            return Err(Failure::usage(
+                format!("The folder {} is inside the store.", self.place.display()),
+                "Choose a folder outside it. The folder of a store must not be shared between devices itself.",
+            ));
+        }
+        Ok((found, location))
+    }
+}
+
+/// The store of this command.
+struct Opened {
+    guard: StoreGuard,
+    folder: PathBuf,
+}
+
+impl Opened {
+    fn new(store: &StoreArgs, input: Input) -> Result<Self, Failure> {
+        let folder = store.place()?;
+        if database::url(&folder).is_some() {
+            return Err(Failure::usage(
+                "A store in a database cannot be synchronised through a folder.",
+                "Its hosts share it already: open it from each of them.",
+            ));
+        }
+        let options = OpenOptions { input, ..OpenOptions::default() };
+        Ok(Self { guard: store.open(&options)?, folder })
+    }
+
+    fn session(&self) -> Result<&Session, Failure> {
+        match &*self.guard {
+            OpenStore::Here(session) => Ok(session),
+            OpenStore::Daemon(_) => Err(Failure::new(
+                Exit::InUse,
+                "A key daemon holds the store, and it cannot synchronise.",
+                "Lock the store with `inmost lock`, then try again.",
+            )),
+        }
+    }
+
+    fn circle(&self) -> Result<Circle<'_>, Failure> {
+        Ok(Circle::new(self.session()?, &self.folder))
+    }
+
+    fn synchronise(&self, is_json: bool) -> Result<(), Failure> {
+        let circle = self.circle()?;
+        let location = circle.status().map_err(failure)?.place;
+        let opened = FolderPlace::open(Path::new(&location));
+        let place = opened.map_err(|error| failure(SyncError::Place(error)))?;
+        let mut progress = Progress::new("objects read");
+        let run = circle.run(&place, &mut |read| progress.update(number(read)));
+        drop(progress);
+        let report = run.map_err(failure)?;
+        if !is_json {
+            return say(&described(&report));
+        }
+        let Report { sent, received, changed, waiting, ref copies, ref held, .. } = report;
+        json_line::print(&Done { sent, received, changed, waiting, copies, held })
+    }
+}
+
+fn described(report: &Report) -> String {
+    let mut text = format!(
+        "Sent {}, read {}, made {} in the store.\n",
+        count(number(report.sent), "object", "objects"),
+        number(report.received),
+        count(number(report.changed), "change", "changes"),
+    );
+    for path in &report.copies {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "conflict copy: {}", display::path(path));
+    }
+    for path in &report.held {
+        let _ = writeln!(text, "not taken by this store: {}", display::path(path));
+    }
+    if report.waiting > 0 {
+        let _ = writeln!(
+            text,
+            "{} in the folder cannot be read yet: earlier ones have not arrived, or they are not whole.",
+            count(number(report.waiting), "object", "objects")
+        );
+    }
+    text
+}
+
+fn number(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}
+
+fn failure(error: SyncError) -> Failure {
+    let (exit, advice) = match error {
+        SyncError::Store(error) | SyncError::File(FileError::Store(error)) => return error.into(),
+        SyncError::Place(_) => (
+            Exit::Io,
+            "Check that the folder is there and can be written. Changes of this device are kept until then.",
+        ),
+        SyncError::State(_) => {
+            (Exit::Io, "Check the folder of the store and the space on its disk.")
+        }
+        SyncError::StateUnreadable => (
+            Exit::Other,
+            "Leave the circle with `inmost sync leave`, then join it again. Files that are the same stay one file.",
+        ),
+        SyncError::NotAMember => (
+            Exit::Other,
+            "Begin a circle with `inmost sync init`, or join one with `inmost sync join`.",
+        ),
+        SyncError::AlreadyMember => (Exit::Other, "Leave it first, with `inmost sync leave`."),
+        SyncError::OtherCircle => (
+            Exit::Other,
+            "Check the folder and the invitation, and wait until the folder has arrived on this device.",
+        ),
+        SyncError::Invitation => {
+            (Exit::Usage, "Copy the whole line that `inmost sync invite` printed.")
+        }
+        SyncError::Label => (Exit::Usage, "Choose another name with --name."),
+        _ => (Exit::Other, "Try again. What was changed is kept."),
+    };
+    let message = error.to_string();
+    let mut letters = message.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string());
+    Failure::new(exit, format!("{}{}.", first.unwrap_or_default(), letters.as_str()), advice)
+}
+
+/// More bytes than an invitation has.
+const MOST_INVITATION: usize = 1 << 10;

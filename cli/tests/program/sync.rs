@@ -1,0 +1,94 @@
+//! `inmost sync`: two stores and a folder.
+
+use std::fs;
+
+use crate::inmost::{Ended, Place, run};
+
+/// A device: its store, and a folder that is shared with the other one.
+fn sync(place: &Place, shared: &Place, args: &[&str], input: &str) -> Ended {
+    let folder = shared.beside("shared").display().to_string();
+    let args = args.iter().map(|arg| if *arg == "PLACE" { folder.as_str() } else { *arg });
+    place.run(["sync"].into_iter().chain(args), input)
+}
+
+fn pair() -> (Place, Place) {
+    let laptop = Place::with_files(&[("/memories/list.md", "milk\nbread\n")]);
+    let desk = Place::with_store();
+    fs::create_dir(laptop.beside("shared")).unwrap();
+    (laptop, desk)
+}
+
+#[test]
+fn two_stores_have_the_same_files_through_a_folder() {
+    let (laptop, desk) = pair();
+    sync(&laptop, &laptop, &["init", "--name", "laptop", "PLACE"], "").expect(0);
+    let invitation = sync(&laptop, &laptop, &["invite"], "").expect(0).out;
+    sync(&desk, &laptop, &["join", "--name", "desk", "PLACE"], &invitation).expect(0);
+    assert_eq!(desk.cat("/memories/list.md"), "milk\nbread\n");
+
+    laptop.run(["write", "/memories/list.md"], "milk\nrye bread\n").expect(0);
+    desk.run(["write", "/memories/list.md"], "milk\nbread\neggs\n").expect(0);
+    for place in [&laptop, &desk, &laptop] {
+        sync(place, &laptop, &[], "").expect(0);
+    }
+    for place in [&laptop, &desk] {
+        assert_eq!(place.cat("/memories/list.md"), "milk\nrye bread\neggs\n");
+    }
+    let quiet = sync(&desk, &laptop, &["--json"], "").expect(0).out;
+    let nothing = r#"{"sent":0,"received":0,"changed":0,"waiting":0,"copies":[],"held":[]}"#;
+    assert_eq!(quiet.trim(), nothing);
+    let status = sync(&desk, &laptop, &["status"], "").expect(0).out;
+    assert!(status.contains("member     laptop"), "{status}");
+
+    // Nothing in the folder is readable, and a destroyed store leaves no state.
+    for log in fs::read_dir(laptop.beside("shared")).unwrap() {
+        for object in fs::read_dir(log.unwrap().path()).unwrap() {
+            let bytes = fs::read(object.unwrap().path()).unwrap();
+            for canary in ["milk", "list.md", "laptop"] {
+                assert!(!bytes.windows(canary.len()).any(|part| part == canary.as_bytes()));
+            }
+        }
+    }
+    desk.run(["destroy", "--yes"], "").expect(0);
+    assert!(!desk.store().exists());
+}
+
+#[test]
+fn mistakes_are_explained_and_change_nothing() {
+    let (laptop, desk) = pair();
+    sync(&laptop, &laptop, &[], "").expect_failure(1, "in no circle");
+    sync(&laptop, &laptop, &["init", "--name", "a/b", "PLACE"], "")
+        .expect_failure(2, "is named by");
+    sync(&laptop, &laptop, &["init", "--name", "laptop", "PLACE"], "").expect(0);
+    sync(&laptop, &laptop, &["init", "--name", "laptop", "PLACE"], "")
+        .expect_failure(1, "does not belong");
+    let invitation = sync(&laptop, &laptop, &["invite"], "").expect(0).out;
+    let mistyped = invitation.replacen("-1-", "-1-0", 1);
+    sync(&desk, &laptop, &["join", "--name", "desk", "PLACE"], &mistyped)
+        .expect_failure(2, "mistyped");
+
+    // A folder of another circle.
+    let stranger = Place::with_store();
+    fs::create_dir(stranger.beside("shared")).unwrap();
+    sync(&stranger, &stranger, &["init", "--name", "other", "PLACE"], "").expect(0);
+    stranger.run(["write", "/memories/a"], "a\n").expect(0);
+    sync(&stranger, &stranger, &[], "").expect(0);
+    sync(&desk, &stranger, &["join", "--name", "desk", "PLACE"], &invitation)
+        .expect_failure(1, "does not belong");
+
+    // The folder is gone, and comes back.
+    fs::rename(laptop.beside("shared"), laptop.beside("away")).unwrap();
+    laptop.run(["write", "/memories/list.md"], "eggs\n").expect(0);
+    sync(&laptop, &laptop, &[], "").expect_failure(14, "cannot be used");
+    fs::rename(laptop.beside("away"), laptop.beside("shared")).unwrap();
+    let out = sync(&laptop, &laptop, &[], "").expect(0).out;
+    assert!(out.starts_with("Sent 1 object"), "{out}");
+    sync(&laptop, &laptop, &["leave"], "").expect(0);
+    assert_eq!(laptop.cat("/memories/list.md"), "eggs\n");
+    assert!(
+        run(&mut laptop.bare_command(["sync", "join", "--help"]), b"")
+            .expect(0)
+            .out
+            .contains("Example")
+    );
+}

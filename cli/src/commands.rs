@@ -28,6 +28,8 @@ mod ls;
 mod man;
 mod mcp;
 mod migrate;
+#[cfg(all(feature = "mount", target_os = "linux"))]
+mod mount;
 mod mv;
 mod passwd;
 #[cfg(feature = "postgres")]
@@ -90,6 +92,10 @@ pub(crate) enum Command {
     Edit(edit::Edit),
     #[cfg(feature = "browse")]
     Browse(browse::Browse),
+    #[cfg(all(feature = "mount", target_os = "linux"))]
+    Mount(mount::Mount),
+    #[cfg(all(feature = "mount", target_os = "linux"))]
+    Unmount(mount::Unmount),
     Rm(rm::Rm),
     Mv(mv::Mv),
     Grep(grep::Grep),
@@ -189,6 +195,10 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Edit(edit) => edit.run(),
         #[cfg(feature = "browse")]
         Command::Browse(browse) => browse.run(),
+        #[cfg(all(feature = "mount", target_os = "linux"))]
+        Command::Mount(mount) => mount.run(),
+        #[cfg(all(feature = "mount", target_os = "linux"))]
+        Command::Unmount(unmount) => unmount.run(),
         Command::Rm(rm) => rm.run(),
         Command::Mv(mv) => mv.run(),
         Command::Grep(grep) => grep.run(),

@@ -1,0 +1,424 @@
+//! What happens to the contents of files: opening, reading, writing and saving.
+
+use std::time::SystemTime;
+
+use fuser::{Errno, FileAttr};
+use inmost::{EntryKind, FileError, NewFile, Precondition, Wiped};
+
+use crate::buffer::{Buffer, in_milliseconds, now};
+use crate::names;
+use crate::stores::{Caller, process_of};
+use crate::tree::{Notice, Tree, What};
+
+impl Tree {
+    /// Opens a file: reads its text and its version in one call.
+    pub(crate) fn open(&mut self, ino: u64, thread: u32) -> Result<(), Errno> {
+        let file = self.file(ino)?;
+        if file.buffer.as_ref().is_some_and(|buffer| buffer.failure.is_some()) {
+            // Tried again; if it fails again, the text is still readable.
+            let _ = self.save(ino);
+        }
+        if !self.node(ino)?.is_in_memory() {
+            self.refresh(ino)?;
+            let file = self.file(ino)?;
+            let version = file.buffer.as_ref().and_then(|buffer| buffer.base);
+            if let (Some(number), Some(version)) = (file.number, version) {
+                self.has_read(process_of(thread), number, version);
+            }
+        }
+        let file = self.file(ino)?;
+        file.handles = file.handles.saturating_add(1);
+        Ok(())
+    }
+
+    /// Notes which version of a file a process knows: it has read or written it last.
+    pub(crate) fn has_read(&mut self, process: u32, number: u64, version: u64) {
+        if self.reads.len() >= MOST_READS {
+            self.reads.clear();
+        }
+        self.reads.insert((process, number), version);
+    }
+
+    /// Reads the text of a file again if the store has a newer one.
+    pub(crate) fn refresh(&mut self, ino: u64) -> Result<(), Errno> {
+        let Some(path) = self.node(ino)?.path.clone() else {
+            // Deleted; what was open stays readable.
+            return self.file(ino)?.buffer.as_ref().map(drop).ok_or(Errno::ESTALE);
+        };
+        let read = self.reader()?.files().read_with_metadata(&path);
+        let (text, metadata) = read.map_err(|error| match error {
+            FileError::NotFound | FileError::IsAFolder(_) => {
+                self.detach(ino);
+                Errno::ESTALE
+            }
+            error => self.fail(&error),
+        })?;
+        let EntryKind::File { number, version, modified, .. } = metadata.kind else {
+            return Err(Errno::ESTALE);
+        };
+        let file = self.file(ino)?;
+        if file.number != Some(number) {
+            self.detach(ino);
+            return Err(Errno::ESTALE);
+        }
+        match &mut file.buffer {
+            Some(buffer) if buffer.base == Some(version) => {}
+            Some(buffer) => {
+                buffer.reload(text.as_str(), version, modified);
+                let _ = self.notices.send(Notice::Inode(ino));
+            }
+            None => {
+                let bytes = Wiped::new(text.into_string().into_bytes());
+                file.buffer = Some(Buffer::of(bytes, version, modified));
+            }
+        }
+        Ok(())
+    }
+
+    /// The buffer of an open file. After a lock and an unlock it is read again.
+    pub(crate) fn buffer(&mut self, ino: u64) -> Result<&mut Buffer, Errno> {
+        if self.file(ino)?.buffer.is_none() {
+            self.refresh(ino)?;
+        }
+        self.file(ino)?.buffer.as_mut().ok_or(Errno::ESTALE)
+    }
+
+    /// Writes bytes; for a handle that appends, at the end.
+    pub(crate) fn write(
+        &mut self,
+        ino: u64,
+        (offset, is_append): (u64, bool),
+        data: &[u8],
+        caller: &Caller,
+    ) -> Result<(), Errno> {
+        let buffer = self.buffer(ino)?;
+        let end = buffer.len();
+        let asked = usize::try_from(offset).map_err(|_| Errno::EFBIG)?;
+        let offset = if is_append { end } else { asked };
+        // What cannot be text is mended by writing.
+        if let Some(failure) = buffer.failure
+            && failure.code() != Errno::EILSEQ.code()
+        {
+            self.save(ino)?;
+        }
+        self.check_room(ino, offset.checked_add(data.len()).ok_or(Errno::EFBIG)?)?;
+        let is_scratch = self.file(ino)?.is_scratch;
+        let buffer = self.buffer(ino)?;
+        if !is_scratch {
+            buffer.check(offset, data)?;
+        }
+        buffer.write(offset, data, is_append);
+        buffer.caller.clone_from(caller);
+        if offset != asked {
+            let _ = self.notices.send(Notice::Inode(ino));
+        }
+        Ok(())
+    }
+
+    /// Checks that a file may become so long.
+    fn check_room(&mut self, ino: u64, length: usize) -> Result<(), Errno> {
+        let file = self.file(ino)?;
+        let is_scratch = file.is_scratch;
+        let grows = length.saturating_sub(file.buffer.as_ref().map_or(0, Buffer::len));
+        if grows == 0 {
+            return Ok(());
+        }
+        if is_scratch {
+            let buffers = self.nodes.values().filter_map(|node| node.file());
+            let scratch = buffers.filter(|file| file.is_scratch);
+            let used: usize = scratch.filter_map(|file| Some(file.buffer.as_ref()?.len())).sum();
+            let fits = used.saturating_add(grows) <= SCRATCH_BYTES;
+            return if fits { Ok(()) } else { Err(Errno::ENOSPC) };
+        }
+        let room = self.stores.room();
+        let room = room.map_err(|error| self.fail(&error))?;
+        let (length, grows) = (as_u64(length), as_u64(grows));
+        if length > room.file_bytes {
+            return Err(Errno::EFBIG);
+        }
+        if grows > room.quota {
+            return Err(Errno::EDQUOT);
+        }
+        if grows > room.disk {
+            return Err(Errno::ENOSPC);
+        }
+        Ok(())
+    }
+
+    /// Sets the length of a file. One that is not open is saved at once.
+    pub(crate) fn resize(&mut self, ino: u64, length: u64, caller: &Caller) -> Result<(), Errno> {
+        let length = usize::try_from(length).map_err(|_| Errno::EFBIG)?;
+        self.buffer(ino)?;
+        self.check_room(ino, length)?;
+        let buffer = self.buffer(ino)?;
+        buffer.resize(length);
+        buffer.caller.clone_from(caller);
+        let file = self.file(ino)?;
+        if file.handles == 0 && !file.is_scratch {
+            self.save(ino)?;
+            self.file(ino)?.buffer = None;
+        }
+        Ok(())
+    }
+
+    /// Sets the time of the last change of a file or folder.
+    pub(crate) fn set_modified(
+        &mut self,
+        ino: u64,
+        time: SystemTime,
+        program: &str,
+    ) -> Result<(), Errno> {
+        let time = in_milliseconds(time);
+        let node = self.node(ino)?;
+        if let What::Folder { .. } = node.what {
+            let path = self.folder(ino)?;
+            self.times.insert(path, time);
+            return Ok(());
+        }
+        let (is_in_memory, path) = (node.is_in_memory(), node.path.clone());
+        if let Some(path) = path.filter(|_| !is_in_memory) {
+            let (_, version) = self.stored(&path)?.ok_or(Errno::ESTALE)?;
+            let store = self.writer(program)?;
+            let condition = Precondition::Version(version);
+            let set = store.files().set_modified_if(&path, time, &condition);
+            set.map_err(|error| self.fail(&error))?;
+        }
+        if let Some(buffer) = &mut self.file(ino)?.buffer {
+            buffer.modified = time;
+        }
+        Ok(())
+    }
+
+    /// Saves what was written, at a close that need not be the last one.
+    pub(crate) fn flush(&mut self, ino: u64) -> Result<(), Errno> {
+        let file = self.file(ino)?;
+        match &file.buffer {
+            Some(buffer) if buffer.is_written => self.save(ino),
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends a handle. The last one saves the rest. A text that cannot be saved stays readable and is tried again.
+    pub(crate) fn release(&mut self, ino: u64) {
+        let Ok(file) = self.file(ino) else { return };
+        file.handles = file.handles.saturating_sub(1);
+        if file.handles > 0 {
+            return;
+        }
+        if self.nodes.get(&ino).is_some_and(|node| node.path.is_none()) {
+            if let Ok(file) = self.file(ino) {
+                file.buffer = None;
+            }
+            return self.drop_if_unused(ino);
+        }
+        let saved = self.save(ino);
+        if let Ok(file) = self.file(ino)
+            && !file.is_scratch
+        {
+            match (saved, &mut file.buffer) {
+                (Err(failure), Some(buffer)) if buffer.is_changed => buffer.failure = Some(failure),
+                _ => file.buffer = None,
+            }
+        }
+        self.drop_if_unused(ino);
+    }
+
+    /// Saves a file if anything of it is not saved.
+    ///
+    /// # Errors
+    /// `ESTALE` if somebody else has changed it; then the text is saved beside it.
+    pub(crate) fn save(&mut self, ino: u64) -> Result<(), Errno> {
+        let Some(path) = self.node(ino)?.path.clone() else { return Ok(()) };
+        let file = self.file(ino)?;
+        let number = file.number;
+        let buffer = match &mut file.buffer {
+            Some(buffer) if buffer.is_changed && !file.is_scratch => buffer,
+            _ => return Ok(()),
+        };
+        let (program, process) = (buffer.caller.program.clone(), buffer.caller.process);
+        let store = self.writer(&program)?;
+        for _ in 0..ATTEMPTS {
+            let buffer = self.file(ino)?.buffer.as_mut().ok_or(Errno::ESTALE)?;
+            let text = buffer.text()?;
+            let condition = buffer.base.map_or(Precondition::Absent, Precondition::Version);
+            let new = NewFile::new(&path, text).modified(buffer.modified);
+            match store.files().write_file_if(&new, &condition) {
+                Ok(saved) => {
+                    buffer.saved(saved.version);
+                    let known = number.unwrap_or(saved.version);
+                    self.is_stored(ino, known);
+                    self.has_read(process, known, saved.version);
+                    if number.is_none() {
+                        self.touch(names::parent(&path));
+                    }
+                    return Ok(());
+                }
+                Err(FileError::Changed(_)) => {}
+                Err(error) => return Err(self.fail(&error)),
+            }
+            match store.files().read_with_metadata(&path) {
+                Ok((now, metadata)) => {
+                    let EntryKind::File { number, version, modified, .. } = metadata.kind else {
+                        return Err(Errno::EISDIR);
+                    };
+                    let buffer = self.file(ino)?.buffer.as_mut().ok_or(Errno::ESTALE)?;
+                    if now.as_str().as_bytes() == buffer.bytes() {
+                        buffer.saved(version);
+                        self.is_stored(ino, number);
+                        return Ok(());
+                    }
+                    if buffer.appended().is_some() {
+                        buffer.append_again(now.as_str(), version);
+                        self.is_stored(ino, number);
+                        let _ = self.notices.send(Notice::Inode(ino));
+                        continue;
+                    }
+                    let text = Wiped::new(buffer.text()?.to_owned());
+                    self.save_beside(&path, version, &text, &program)?;
+                    self.is_stored(ino, number);
+                    let buffer = self.file(ino)?.buffer.as_mut().ok_or(Errno::ESTALE)?;
+                    buffer.reload(now.as_str(), version, modified);
+                    let _ = self.notices.send(Notice::Inode(ino));
+                    return Err(Errno::ESTALE);
+                }
+                Err(FileError::NotFound) => {
+                    // Somebody else has deleted it.
+                    let buffer = self.file(ino)?.buffer.as_mut().ok_or(Errno::ESTALE)?;
+                    let (text, version) =
+                        (Wiped::new(buffer.text()?.to_owned()), buffer.base.unwrap_or_default());
+                    self.save_beside(&path, version, &text, &program)?;
+                    let buffer = self.file(ino)?.buffer.as_mut().ok_or(Errno::ESTALE)?;
+                    buffer.saved(version);
+                    self.detach(ino);
+                    return Err(Errno::ESTALE);
+                }
+                Err(error) => return Err(self.fail(&error)),
+            }
+        }
+        Err(Errno::EAGAIN)
+    }
+
+    /// Notes that a file is in the store under this number.
+    pub(crate) fn is_stored(&mut self, ino: u64, number: u64) {
+        if let Ok(file) = self.file(ino) {
+            let old = file.number.replace(number);
+            if let Some(old) = old.filter(|old| *old != number) {
+                self.numbers.remove(&old);
+            }
+        }
+        if let Some(other) = self.numbers.insert(number, ino).filter(|other| *other != ino) {
+            // Another inode was this file until now.
+            if let Some(node) = self.nodes.get_mut(&other) {
+                if let Some(file) = node.file_mut() {
+                    file.number = None;
+                }
+                self.detach(other);
+            }
+        }
+    }
+
+    /// Saves a text that cannot take the place of a file beside it.
+    pub(crate) fn save_beside(
+        &mut self,
+        path: &str,
+        version: u64,
+        text: &str,
+        program: &str,
+    ) -> Result<(), Errno> {
+        let store = self.writer(program)?;
+        for attempt in 0..ATTEMPTS {
+            let beside = names::conflict(path, version, attempt);
+            match store.files().write_if(&beside, text, &Precondition::Absent) {
+                Ok(_) => {
+                    self.touch(names::parent(path));
+                    return Ok(());
+                }
+                Err(FileError::Changed(_)) => {}
+                Err(error) => return Err(self.fail(&error)),
+            }
+        }
+        Err(Errno::EAGAIN)
+    }
+
+    /// Saves all files that are not saved. Returns how many could not be.
+    pub(crate) fn save_all(&mut self) -> usize {
+        let unsaved: Vec<u64> = self.unsaved().collect();
+        for ino in unsaved {
+            let saved = self.save(ino);
+            if let Ok(file) = self.file(ino)
+                && file.handles == 0
+                && let Some(buffer) = &mut file.buffer
+                && !file.is_scratch
+            {
+                match saved {
+                    Err(failure) if buffer.is_changed => buffer.failure = Some(failure),
+                    _ => file.buffer = None,
+                }
+            }
+        }
+        self.unsaved().count()
+    }
+
+    /// The files with something to save.
+    fn unsaved(&self) -> impl Iterator<Item = u64> {
+        self.nodes.iter().filter_map(|(ino, node)| {
+            let file = node.file()?;
+            let is_changed = file.buffer.as_ref()?.is_changed;
+            (is_changed && !file.is_scratch && node.path.is_some()).then_some(*ino)
+        })
+    }
+
+    /// Creates a file and opens it. It is saved at the first flush with bytes in it, or at the last close.
+    pub(crate) fn create(&mut self, path: &str, caller: &Caller) -> Result<FileAttr, Errno> {
+        let is_scratch = self.scratch.has(path);
+        let mut buffer = Buffer::new(caller.clone());
+        if !is_scratch {
+            self.check_path(path)?;
+            let room = self.stores.room();
+            let room = room.map_err(|error| self.fail(&error))?;
+            if room.used.1 >= room.max_files {
+                return Err(Errno::EDQUOT);
+            }
+        }
+        let ino = self.fresh();
+        let mut number = None;
+        if let Some(away) = self.away.remove(path) {
+            // The file that was moved away gets a new text, and stays the same file.
+            (number, buffer.base) = (Some(away.number), Some(away.version));
+        }
+        let attributes = self.of_file(ino, 0, now());
+        let file = crate::tree::File { number, is_scratch, handles: 1, buffer: Some(buffer) };
+        let what = What::File(file);
+        self.nodes.insert(ino, crate::tree::Node { path: None, lookups: 0, what });
+        self.place(ino, path);
+        if let Some(number) = number {
+            self.numbers.insert(number, ino);
+        }
+        self.touch(names::parent(path));
+        Ok(attributes)
+    }
+
+    /// Checks that the store accepts a path at which there is nothing.
+    ///
+    /// # Errors
+    /// `EINVAL`.
+    pub(crate) fn check_path(&mut self, path: &str) -> Result<(), Errno> {
+        match self.reader()?.files().metadata(path) {
+            Ok(_) | Err(FileError::NotFound) => Ok(()),
+            Err(error) => Err(self.fail(&error)),
+        }
+    }
+}
+
+fn as_u64(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}
+
+/// Bytes of all scratch files together.
+const SCRATCH_BYTES: usize = 64 << 20;
+
+/// Attempts to save a file that others keep changing.
+const ATTEMPTS: u32 = 16;
+
+/// Versions that are remembered for processes.
+const MOST_READS: usize = 16_384;

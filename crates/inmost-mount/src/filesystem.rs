@@ -1,0 +1,448 @@
+//! The requests of the kernel, each as a call of the tree.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use fuser::{
+    BsdFileFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation,
+    INodeNo, InitFlags, KernelConfig, LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate,
+    ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs,
+    ReplyWrite, Request, TimeOrNow, WriteFlags,
+};
+
+use crate::names;
+use crate::stores::{Caller, program_of};
+use crate::tree::{Listed, ROOT, Tree};
+
+/// The file system.
+pub(crate) struct MemoryFolder {
+    tree: Arc<Mutex<Tree>>,
+    is_read_only: bool,
+    /// The folders that are being listed.
+    listings: Mutex<HashMap<u64, Arc<Listing>>>,
+    next: AtomicU64,
+}
+
+type Listing = Vec<Listed>;
+
+impl MemoryFolder {
+    pub(crate) fn new(tree: Arc<Mutex<Tree>>, is_read_only: bool) -> Self {
+        Self { tree, is_read_only, listings: Mutex::default(), next: AtomicU64::new(1) }
+    }
+
+    /// Runs a call, unless the store is locked.
+    fn run<T>(&self, call: impl FnOnce(&mut Tree) -> Result<T, Errno>) -> Result<T, Errno> {
+        let mut tree = lock(&self.tree);
+        tree.reader()?;
+        call(&mut tree)
+    }
+
+    /// Runs a call that changes something.
+    fn change<T>(&self, call: impl FnOnce(&mut Tree) -> Result<T, Errno>) -> Result<T, Errno> {
+        if self.is_read_only {
+            return Err(Errno::EROFS);
+        }
+        self.run(call)
+    }
+
+    fn listing(&self, handle: FileHandle) -> Option<Arc<Listing>> {
+        lock(&self.listings).get(&handle.0).cloned()
+    }
+}
+
+/// A poisoned lock is used on: a panic in one request must not end all others.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn done(result: Result<(), Errno>, reply: ReplyEmpty) {
+    match result {
+        Ok(()) => reply.ok(),
+        Err(error) => reply.error(error),
+    }
+}
+
+fn entry(result: Result<FileAttr, Errno>, reply: ReplyEntry) {
+    match result {
+        Ok(attributes) => reply.entry(&TTL, &attributes, Generation(0)),
+        Err(error) => reply.error(error),
+    }
+}
+
+fn attributes(result: Result<FileAttr, Errno>, reply: ReplyAttr) {
+    match result {
+        Ok(attributes) => reply.attr(&TTL, &attributes),
+        Err(error) => reply.error(error),
+    }
+}
+
+fn position(index: usize) -> u64 {
+    u64::try_from(index).unwrap_or(u64::MAX)
+}
+
+impl Filesystem for MemoryFolder {
+    fn init(&mut self, _: &Request, config: &mut KernelConfig) -> std::io::Result<()> {
+        // Without them, listings take a request for each entry, and nothing else differs.
+        let _ = config.add_capabilities(InitFlags::FUSE_DO_READDIRPLUS);
+        let _ = config.add_capabilities(InitFlags::FUSE_READDIRPLUS_AUTO);
+        Ok(())
+    }
+
+    fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        if parent.0 == ROOT && name == crate::SAVE_ALL {
+            let saved = self.run(|tree| match tree.save_all() {
+                0 => Err(Errno::ENOENT),
+                _ => Err(Errno::EBUSY),
+            });
+            return entry(saved, reply);
+        }
+        let found = self.run(|tree| {
+            let attributes = tree.lookup(parent.0, name)?;
+            tree.looked_up(attributes.ino.0);
+            Ok(attributes)
+        });
+        entry(found, reply);
+    }
+
+    fn forget(&self, _: &Request, ino: INodeNo, lookups: u64) {
+        lock(&self.tree).forget(ino.0, lookups);
+    }
+
+    fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
+        attributes(self.run(|tree| tree.attributes(ino.0)), reply);
+    }
+
+    fn setattr(
+        &self,
+        request: &Request,
+        ino: INodeNo,
+        _mode: Option<u32>,
+        _uid: Option<u32>,
+        _gid: Option<u32>,
+        size: Option<u64>,
+        _atime: Option<TimeOrNow>,
+        mtime: Option<TimeOrNow>,
+        _ctime: Option<SystemTime>,
+        _handle: Option<FileHandle>,
+        _crtime: Option<SystemTime>,
+        _chgtime: Option<SystemTime>,
+        _bkuptime: Option<SystemTime>,
+        _flags: Option<BsdFileFlags>,
+        reply: ReplyAttr,
+    ) {
+        let set = self.change(|tree| {
+            let caller = Caller::of(request.pid());
+            if let Some(size) = size {
+                tree.resize(ino.0, size, &caller)?;
+            }
+            let time = match mtime {
+                // A new length has set the time already.
+                None => None,
+                Some(TimeOrNow::Now) if size.is_some() => None,
+                Some(TimeOrNow::Now) => Some(SystemTime::now()),
+                Some(TimeOrNow::SpecificTime(time)) => Some(time),
+            };
+            if let Some(time) = time {
+                tree.set_modified(ino.0, time, &caller.program)?;
+            }
+            tree.attributes(ino.0)
+        });
+        attributes(set, reply);
+    }
+
+    fn readlink(&self, _: &Request, _: INodeNo, reply: ReplyData) {
+        reply.error(Errno::EINVAL);
+    }
+
+    fn mknod(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        mode: u32,
+        _umask: u32,
+        _rdev: u32,
+        reply: ReplyEntry,
+    ) {
+        if mode & TYPE != REGULAR {
+            return reply.error(Errno::EPERM);
+        }
+        let file = self.change(|tree| {
+            let place = tree.new_path(parent.0, name)?;
+            let file = tree.create(&place, &Caller::of(request.pid()))?;
+            tree.looked_up(file.ino.0);
+            tree.release(file.ino.0);
+            Ok(file)
+        });
+        entry(file, reply);
+    }
+
+    fn mkdir(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        _mode: u32,
+        _umask: u32,
+        reply: ReplyEntry,
+    ) {
+        let made = self.change(|tree| {
+            let made = tree.make_folder(parent.0, name, &program_of(request.pid()))?;
+            tree.looked_up(made.ino.0);
+            Ok(made)
+        });
+        entry(made, reply);
+    }
+
+    fn unlink(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        let program = program_of(request.pid());
+        done(self.change(|tree| tree.unlink(parent.0, name, &program)), reply);
+    }
+
+    fn rmdir(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        done(self.change(|tree| tree.remove_folder(parent.0, name)), reply);
+    }
+
+    fn rename(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        new_parent: INodeNo,
+        new_name: &OsStr,
+        flags: RenameFlags,
+        reply: ReplyEmpty,
+    ) {
+        if flags.intersects(RenameFlags::RENAME_NOREPLACE.complement()) {
+            return reply.error(Errno::EINVAL);
+        }
+        let may_replace = !flags.contains(RenameFlags::RENAME_NOREPLACE);
+        let program = program_of(request.pid());
+        let renamed = self.change(|tree| {
+            let (old, new) = ((parent.0, name), (new_parent.0, new_name));
+            tree.rename(old, new, may_replace, request.pid(), &program)
+        });
+        done(renamed, reply);
+    }
+
+    fn open(&self, request: &Request, ino: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        match self.run(|tree| tree.open(ino.0, request.pid())) {
+            Ok(()) => reply.opened(FileHandle(0), FopenFlags::empty()),
+            Err(error) => reply.error(error),
+        }
+    }
+
+    fn read(
+        &self,
+        _: &Request,
+        ino: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        size: u32,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        let mut tree = lock(&self.tree);
+        let bytes = match tree.reader().and_then(|_| tree.buffer(ino.0)) {
+            Ok(buffer) => buffer.bytes(),
+            Err(error) => return reply.error(error),
+        };
+        let from = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+        let length = usize::try_from(size).unwrap_or(usize::MAX);
+        let to = from.saturating_add(length).min(bytes.len());
+        reply.data(bytes.get(from..to).unwrap_or_default());
+    }
+
+    fn write(
+        &self,
+        request: &Request,
+        ino: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        data: &[u8],
+        _: WriteFlags,
+        flags: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyWrite,
+    ) {
+        let is_append = flags.0 & APPEND != 0;
+        let caller = Caller::of(request.pid());
+        let written = self.change(|tree| tree.write(ino.0, (offset, is_append), data, &caller));
+        match written {
+            Ok(()) => reply.written(u32::try_from(data.len()).unwrap_or(u32::MAX)),
+            Err(error) => reply.error(error),
+        }
+    }
+
+    fn flush(&self, _: &Request, ino: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
+        done(self.run(|tree| tree.flush(ino.0)), reply);
+    }
+
+    fn release(
+        &self,
+        _: &Request,
+        ino: INodeNo,
+        _: FileHandle,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        _flush: bool,
+        reply: ReplyEmpty,
+    ) {
+        lock(&self.tree).release(ino.0);
+        reply.ok();
+    }
+
+    fn fsync(&self, _: &Request, ino: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
+        done(self.run(|tree| tree.save(ino.0)), reply);
+    }
+
+    fn opendir(&self, _: &Request, ino: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        match self.run(|tree| tree.list(ino.0)) {
+            Ok(listing) => {
+                let handle = self.next.fetch_add(1, Ordering::Relaxed);
+                lock(&self.listings).insert(handle, Arc::new(listing));
+                reply.opened(FileHandle(handle), FopenFlags::empty());
+            }
+            Err(error) => reply.error(error),
+        }
+    }
+
+    fn readdir(
+        &self,
+        _: &Request,
+        ino: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        mut reply: ReplyDirectory,
+    ) {
+        let Some(listing) = self.listing(handle) else { return reply.error(Errno::EBADF) };
+        let own = DOTS.iter().map(|name| (*name, ino, FileType::Directory));
+        let below =
+            listing.iter().map(|it| (it.name.as_str(), it.attributes.ino, it.attributes.kind));
+        let from = usize::try_from(offset).unwrap_or(usize::MAX);
+        for (index, (name, ino, kind)) in own.chain(below).enumerate().skip(from) {
+            if reply.add(ino, position(index).saturating_add(1), kind, name) {
+                break;
+            }
+        }
+        reply.ok();
+    }
+
+    fn readdirplus(
+        &self,
+        _: &Request,
+        ino: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        mut reply: ReplyDirectoryPlus,
+    ) {
+        let Some(listing) = self.listing(handle) else { return reply.error(Errno::EBADF) };
+        let mut tree = lock(&self.tree);
+        let own = match tree.reader().and_then(|_| tree.attributes(ino.0)) {
+            Ok(own) => own,
+            Err(error) => return reply.error(error),
+        };
+        let own = DOTS.iter().map(|name| (*name, &own, None));
+        let below = listing.iter().map(|it| (it.name.as_str(), &it.attributes, Some(it)));
+        let from = usize::try_from(offset).unwrap_or(usize::MAX);
+        for (index, (name, attributes, listed)) in own.chain(below).enumerate().skip(from) {
+            let next = position(index).saturating_add(1);
+            if reply.add(attributes.ino, next, name, &TTL, attributes, Generation(0)) {
+                break;
+            }
+            // The kernel does not count the first two.
+            if let Some(listed) = listed {
+                tree.listed(ino.0, listed);
+            }
+        }
+        reply.ok();
+    }
+
+    fn releasedir(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        handle: FileHandle,
+        _: OpenFlags,
+        reply: ReplyEmpty,
+    ) {
+        lock(&self.listings).remove(&handle.0);
+        reply.ok();
+    }
+
+    fn fsyncdir(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
+        // A change of a name is durable when its call returns.
+        reply.ok();
+    }
+
+    fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
+        let room = self.run(|tree| {
+            let room = tree.stores.room();
+            room.map_err(|error| tree.fail(&error))
+        });
+        match room {
+            Ok(room) => {
+                let free = room.quota.min(room.disk);
+                let blocks = room.used.0.saturating_add(free) / BLOCK;
+                let free = free / BLOCK;
+                let free_files = room.max_files.saturating_sub(room.used.1);
+                let size = u32::try_from(BLOCK).unwrap_or(u32::MAX);
+                reply.statfs(blocks, free, free, room.max_files, free_files, size, 255, size);
+            }
+            Err(error) => reply.error(error),
+        }
+    }
+
+    fn create(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        _mode: u32,
+        _umask: u32,
+        _flags: i32,
+        reply: ReplyCreate,
+    ) {
+        let created = self.change(|tree| {
+            let folder = tree.folder(parent.0)?;
+            let path = names::join(&folder, name)?;
+            match tree.entry(&path) {
+                // Somebody else was faster.
+                Ok(found) => {
+                    tree.open(found.ino.0, request.pid())?;
+                    tree.looked_up(found.ino.0);
+                    return Ok(found);
+                }
+                Err(error) if error.code() == Errno::ENOENT.code() => {}
+                Err(error) => return Err(error),
+            }
+            let created = tree.create(&path, &Caller::of(request.pid()))?;
+            tree.looked_up(created.ino.0);
+            Ok(created)
+        });
+        match created {
+            Ok(attributes) => {
+                let flags = FopenFlags::empty();
+                reply.created(&TTL, &attributes, Generation(0), FileHandle(0), flags);
+            }
+            Err(error) => reply.error(error),
+        }
+    }
+}
+
+/// How long the kernel trusts a name and its attributes. Changes through the mount are known at once.
+const TTL: Duration = Duration::from_secs(1);
+
+const DOTS: [&str; 2] = [".", ".."];
+
+/// The unit of free space.
+const BLOCK: u64 = 4_096;
+
+/// `O_APPEND`, `S_IFMT` and `S_IFREG` of Linux.
+const APPEND: i32 = 0o2000;
+const TYPE: u32 = 0o170_000;
+const REGULAR: u32 = 0o100_000;

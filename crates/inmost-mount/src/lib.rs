@@ -1,0 +1,316 @@
+//! Internal crate of inmost: an unlocked store as a folder of the system, for programs that keep their memory in plain files.
+//!
+//! [`Mount::new`] mounts a part of the store over an empty folder, and [`Mount::run`] serves it until it is unmounted. Texts that
+//! are open are held in wiped memory and saved by a conditional write, so no change of another program is lost. Files with the
+//! names of temporary files live in memory only. docs/MOUNT.md has the rules.
+//!
+//! Only Linux has what this needs; elsewhere the crate is empty.
+#![cfg(target_os = "linux")]
+
+mod buffer;
+mod contents;
+mod filesystem;
+mod moves;
+mod names;
+mod place;
+mod stores;
+mod tree;
+
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsStr;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, Weak};
+use std::thread;
+use std::time::Duration;
+
+use fuser::{Config, INodeNo, MountOption, Notifier, Session};
+use inmost::FileError;
+
+use filesystem::{MemoryFolder, lock};
+use names::Scratch;
+pub use stores::OpenAs;
+use stores::Stores;
+use tree::{FIRST_OWN, Node, Notice, ROOT, Tree, What};
+
+/// What is mounted, and how.
+#[derive(Debug, Clone)]
+pub struct MountOptions {
+    /// The folder of the memory that is shown: `/memories` or a path below it.
+    pub subtree: String,
+    /// Whether every change is refused.
+    pub is_read_only: bool,
+    /// More names of scratch files, as globs of one name.
+    pub scratch: Vec<String>,
+    /// The folder of the store, whose disk must have room.
+    pub disk: Option<PathBuf>,
+}
+
+/// A mounted memory. It is unmounted when this is dropped.
+pub struct Mount {
+    session: Session<MemoryFolder>,
+    tree: Arc<Mutex<Tree>>,
+    folder: PathBuf,
+}
+
+/// Saves and unmounts from another thread.
+#[derive(Clone)]
+pub struct Unmounter {
+    tree: Arc<Mutex<Tree>>,
+    folder: PathBuf,
+}
+
+impl Mount {
+    /// Mounts a part of a store over an empty folder, which is made if it is missing. `open` is called for each program that
+    /// changes something, with the actor of its changes, and again after the store was locked.
+    ///
+    /// # Errors
+    /// See [`MountError`].
+    pub fn new(folder: &Path, open: OpenAs, options: &MountOptions) -> Result<Self, MountError> {
+        let scratch = Scratch::new(&options.scratch).map_err(MountError::Scratch)?;
+        let folder = place::prepare(folder)?;
+        let failed = |error| MountError::Folder(folder.clone(), error);
+        let metadata = fs::metadata(&folder).map_err(failed)?;
+        let (notices, received) = channel();
+        let root = options.subtree.trim_end_matches('/').to_owned();
+        let what = What::Folder { is_kept: true };
+        let node = Node { path: Some(root.clone()), lookups: 1, what };
+        let mut tree = Tree {
+            stores: Stores::new(open, options.disk.clone()),
+            scratch,
+            owner: (metadata.uid(), metadata.gid()),
+            nodes: HashMap::from([(ROOT, node)]),
+            paths: BTreeMap::from([(root.clone(), ROOT)]),
+            numbers: HashMap::new(),
+            away: HashMap::new(),
+            reads: HashMap::new(),
+            times: HashMap::new(),
+            next: FIRST_OWN,
+            notices,
+            began: buffer::now(),
+            root,
+        };
+        tree.stores.reader().map_err(MountError::Store)?;
+        if !options.subtree.starts_with("/memories") || tree.check_path(&tree.root.clone()).is_err()
+        {
+            return Err(MountError::Subtree);
+        }
+        let tree = Arc::new(Mutex::new(tree));
+        let mut config = Config::default();
+        config.mount_options = vec![
+            MountOption::FSName(place::SOURCE.to_owned()),
+            MountOption::Subtype("inmost".to_owned()),
+            MountOption::NoSuid,
+            MountOption::NoDev,
+            MountOption::NoExec,
+            MountOption::NoAtime,
+            MountOption::DefaultPermissions,
+            if options.is_read_only { MountOption::RO } else { MountOption::RW },
+        ];
+        let served = MemoryFolder::new(Arc::clone(&tree), options.is_read_only);
+        let session = Session::new(served, &folder, &config).map_err(MountError::Mounting)?;
+        let notifier = session.notifier();
+        thread::spawn(move || notify(&notifier, &received));
+        let watched = Arc::downgrade(&tree);
+        thread::spawn(move || watch(&watched));
+        Ok(Self { session, tree, folder })
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Unmounts from another thread.
+    #[must_use]
+    pub fn unmounter(&self) -> Unmounter {
+        Unmounter { tree: Arc::clone(&self.tree), folder: self.folder.clone() }
+    }
+
+    /// Serves the mount until it is unmounted, and saves what is left. Returns how many files could not be saved.
+    ///
+    /// # Errors
+    /// Those of the connection to the kernel.
+    pub fn run(self) -> io::Result<usize> {
+        let served = self.session.run();
+        let left = lock(&self.tree).save_all();
+        served.map(|()| left)
+    }
+}
+
+impl Unmounter {
+    /// Saves all files, and unmounts. Programs that still have files open keep them until they close them.
+    ///
+    /// # Errors
+    /// [`MountError::Folder`].
+    pub fn unmount(&self) -> Result<(), MountError> {
+        lock(&self.tree).save_all();
+        place::detach(&self.folder)
+    }
+}
+
+/// Unmounts the memory at a folder, after it has saved all files.
+///
+/// # Errors
+/// [`MountError::NotMounted`]; [`MountError::Unsaved`] unless it is to be forced; [`MountError::Busy`] if a program has a file or
+/// its working folder there.
+pub fn unmount(folder: &Path, is_forced: bool) -> Result<(), MountError> {
+    let failed = |error| MountError::Folder(folder.to_owned(), error);
+    let absolute = std::path::absolute(folder).map_err(failed)?;
+    // A dead mount has no canonical path.
+    let folder = absolute.canonicalize().unwrap_or(absolute);
+    if !place::is_mounted(&folder) {
+        return Err(MountError::NotMounted(folder));
+    }
+    let saved = fs::symlink_metadata(folder.join(SAVE_ALL)).err().map(|error| error.kind());
+    if !is_forced && saved == Some(io::ErrorKind::ResourceBusy) {
+        return Err(MountError::Unsaved(folder));
+    }
+    if is_forced { place::detach(&folder) } else { place::unmount(&folder) }
+}
+
+/// Tells the kernel what to forget.
+fn notify(notifier: &Notifier, received: &Receiver<Notice>) {
+    while let Ok(notice) = received.recv() {
+        // It has forgotten it already, or the mount is ending.
+        let _ = match notice {
+            Notice::Inode(ino) => notifier.inval_inode(INodeNo(ino), 0, 0),
+            Notice::Entry(folder, name) => notifier.inval_entry(INodeNo(folder), OsStr::new(&name)),
+        };
+    }
+}
+
+/// Notices a lock soon, and saves texts before one by time.
+fn watch(tree: &Weak<Mutex<Tree>>) {
+    loop {
+        thread::sleep(WATCH);
+        let Some(tree) = tree.upgrade() else { return };
+        let mut tree = lock(&tree);
+        if !tree.stores.is_open() {
+            continue;
+        }
+        let Ok(reader) = tree.stores.reader() else { continue };
+        // Neither keeps the store unlocked.
+        let facts = reader.status().and_then(|_| reader.daemon());
+        match facts {
+            Ok(Some(facts)) if facts.idle_left.min(facts.total_left) < BEFORE_LOCK => {
+                tree.save_all();
+            }
+            Ok(_) => {}
+            Err(error) => {
+                tree.fail(&FileError::Store(error));
+            }
+        }
+    }
+}
+
+/// A name in the root folder that no file can have here: looking it up saves all files. `EBUSY` says that some could not be saved,
+/// `ENOENT` that all are.
+const SAVE_ALL: &str = ".inmost-save-all";
+
+/// Between two looks at the state of the store.
+const WATCH: Duration = Duration::from_millis(500);
+
+/// Texts are saved this long before the store locks by itself.
+const BEFORE_LOCK: Duration = Duration::from_secs(3);
+
+/// Why a memory was not mounted or unmounted.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum MountError {
+    /// Programs have files there open.
+    Busy(PathBuf),
+    /// The folder could not be read, made or unmounted.
+    Folder(PathBuf, io::Error),
+    /// A memory is mounted there already.
+    Mounted(PathBuf),
+    /// The system refused the mount.
+    Mounting(io::Error),
+    /// The path is not a folder, or is a link to one.
+    NotAFolder(PathBuf),
+    /// The folder has files.
+    NotEmpty(PathBuf),
+    /// No memory is mounted there.
+    NotMounted(PathBuf),
+    /// The folder belongs to another user.
+    NotOwn(PathBuf),
+    /// A glob of scratch names is not valid. Contains the reason.
+    Scratch(String),
+    /// The store could not be opened.
+    Store(FileError),
+    /// The subtree is not a folder of the memory.
+    Subtree,
+    /// Some files could not be saved.
+    Unsaved(PathBuf),
+}
+
+impl MountError {
+    /// What a person can do.
+    #[must_use]
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Self::Busy(_) => "Close what is open there, or use `--force`.",
+            Self::Folder(..) => "Choose another folder.",
+            Self::Mounted(_) => "Unmount it first, with `inmost unmount`.",
+            Self::Mounting(_) => {
+                "It needs /dev/fuse, and for other users than root the program fusermount3, of the package fuse3."
+            }
+            Self::NotAFolder(_) => "Give the path of a folder itself.",
+            Self::NotEmpty(_) => {
+                "Choose an empty one. `inmost adopt` takes the files of a folder into the memory."
+            }
+            Self::NotMounted(_) => "`grep ^inmost /proc/mounts` lists the mounts.",
+            Self::NotOwn(_) => "Choose a folder of your own.",
+            Self::Scratch(_) => "A glob has *, ? and [...], and stands for one name.",
+            Self::Store(_) => "Unlock it with `inmost unlock`.",
+            Self::Subtree => "Give /memories, or the path of a folder below it.",
+            Self::Unsaved(_) => {
+                "Copy them from there; `--force` unmounts and loses what is not saved."
+            }
+        }
+    }
+}
+
+impl fmt::Display for MountError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Busy(folder) => write!(f, "Programs have files open in {}.", folder.display()),
+            Self::Folder(folder, error) => {
+                write!(f, "The folder {} cannot be used: {error}.", folder.display())
+            }
+            Self::Mounted(folder) => {
+                write!(f, "A memory is mounted at {} already.", folder.display())
+            }
+            Self::Mounting(error) => write!(f, "The system refused the mount: {error}."),
+            Self::NotAFolder(path) => write!(f, "{} is not a folder.", path.display()),
+            Self::NotEmpty(folder) => write!(f, "The folder {} is not empty.", folder.display()),
+            Self::NotMounted(folder) => {
+                write!(f, "No memory is mounted at {}.", folder.display())
+            }
+            Self::NotOwn(folder) => {
+                write!(f, "The folder {} belongs to another user.", folder.display())
+            }
+            Self::Scratch(reason) => write!(f, "The glob of scratch names is not valid: {reason}."),
+            Self::Store(error) => write!(f, "{error}"),
+            Self::Subtree => f.write_str("The subtree is not a folder of the memory."),
+            Self::Unsaved(folder) => {
+                write!(f, "Some files in {} could not be saved.", folder.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for MountError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Folder(_, error) | Self::Mounting(error) => Some(error),
+            Self::Store(error) => Some(error),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The handles on the store through which a mount reads and writes, one for each program that changes it.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use fuser::Errno;
+use inmost::{FileError, StoreError};
+use inmost_keyd::OpenStore;
+
+/// Opens the store for an actor: returns a handle whose changes the history shows as those of that actor.
+pub type OpenAs = Box<dyn Fn(&str) -> Result<OpenStore, StoreError> + Send + Sync>;
+
+/// The handles, or the fact that the store is locked.
+pub(crate) struct Stores {
+    open: OpenAs,
+    /// The folder on whose disk the store is.
+    disk: Option<PathBuf>,
+    reader: Option<OpenStore>,
+    writers: Vec<(String, OpenStore)>,
+    tried: Option<Instant>,
+    room: Option<(Instant, Room)>,
+}
+
+/// What still fits.
+#[derive(Clone, Copy)]
+pub(crate) struct Room {
+    pub(crate) file_bytes: u64,
+    /// Bytes of text until the quota of the store.
+    pub(crate) quota: u64,
+    /// Bytes of text, and files, in the store.
+    pub(crate) used: (u64, u64),
+    pub(crate) max_files: u64,
+    /// Free bytes on the disk of the store.
+    pub(crate) disk: u64,
+}
+
+impl Stores {
+    pub(crate) fn new(open: OpenAs, disk: Option<PathBuf>) -> Self {
+        Self { open, disk, reader: None, writers: Vec::new(), tried: None, room: None }
+    }
+
+    /// The handle for reading. A locked store is tried again once a second at most.
+    ///
+    /// # Errors
+    /// The first error of opening; `ENOKEY` in between.
+    pub(crate) fn reader(&mut self) -> Result<OpenStore, FileError> {
+        if let Some(reader) = &self.reader {
+            return Ok(reader.clone());
+        }
+        if self.tried.is_some_and(|tried| tried.elapsed() < PAUSE) {
+            return Err(StoreError::Locked.into());
+        }
+        self.tried = Some(Instant::now());
+        let reader = (self.open)(READER)?;
+        self.reader = Some(reader.clone());
+        Ok(reader)
+    }
+
+    /// The handle for changes of a program.
+    ///
+    /// # Errors
+    /// As [`reader`](Self::reader).
+    pub(crate) fn writer(&mut self, program: &str) -> Result<OpenStore, FileError> {
+        self.reader()?;
+        if let Some(at) = self.writers.iter().position(|(name, _)| name == program) {
+            let found = self.writers.remove(at);
+            let store = found.1.clone();
+            self.writers.push(found);
+            return Ok(store);
+        }
+        let store = (self.open)(&format!("{READER}:{program}"))?;
+        if self.writers.len() >= WRITERS {
+            self.writers.remove(0);
+        }
+        self.writers.push((program.to_owned(), store.clone()));
+        Ok(store)
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.reader.is_some()
+    }
+
+    /// Drops all handles, because the store is locked.
+    pub(crate) fn close(&mut self) {
+        (self.reader, self.room, self.tried) = (None, None, Some(Instant::now()));
+        self.writers.clear();
+    }
+
+    /// What still fits, as of a second ago at most.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(crate) fn room(&mut self) -> Result<Room, FileError> {
+        if let Some((at, room)) = self.room
+            && at.elapsed() < PAUSE
+        {
+            return Ok(room);
+        }
+        let status = self.reader()?.status()?;
+        let disk = self.disk.as_ref().and_then(|disk| rustix::fs::statvfs(disk).ok());
+        let room = Room {
+            file_bytes: status.max_file_bytes,
+            quota: status.max_bytes.saturating_sub(status.bytes),
+            used: (status.bytes, status.files),
+            max_files: status.max_files,
+            disk: disk.map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize)),
+        };
+        self.room = Some((Instant::now(), room));
+        Ok(room)
+    }
+}
+
+/// Who changes a file: the name of the program, and its process.
+#[derive(Clone, Default)]
+pub(crate) struct Caller {
+    pub(crate) program: String,
+    pub(crate) process: u32,
+}
+
+impl Caller {
+    /// The caller that a thread belongs to.
+    pub(crate) fn of(thread: u32) -> Self {
+        Self { program: program_of(thread), process: process_of(thread) }
+    }
+}
+
+/// The name of the program that sent a request, without what a terminal would obey.
+pub(crate) fn program_of(thread: u32) -> String {
+    let name = fs::read_to_string(format!("/proc/{thread}/comm")).unwrap_or_default();
+    name.trim_end_matches('\n').chars().filter(|char| !inmost::is_unprintable(*char)).collect()
+}
+
+/// The process of a thread: programs read and write by different ones.
+pub(crate) fn process_of(thread: u32) -> u32 {
+    let status = fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
+    let process = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
+    process.and_then(|process| process.trim().parse().ok()).unwrap_or(thread)
+}
+
+/// The error of a system call for an error of the store.
+pub(crate) fn errno(error: &FileError) -> Errno {
+    match error {
+        FileError::AlreadyExists => Errno::EEXIST,
+        FileError::NotFound => Errno::ENOENT,
+        FileError::IsAFolder(_) => Errno::EISDIR,
+        FileError::NotAFolder(_) => Errno::ENOTDIR,
+        FileError::InvalidPath(_) | FileError::PathBelow(_) | FileError::IntoItself => {
+            Errno::EINVAL
+        }
+        FileError::FileTooLarge(_) | FileError::Store(StoreError::TooLarge) => Errno::EFBIG,
+        FileError::TooManyFiles(_) | FileError::TooMuchText(_) => Errno::EDQUOT,
+        FileError::Changed(_) => Errno::ESTALE,
+        FileError::Store(error) if is_locked(error) => no_key(),
+        FileError::Store(StoreError::DiskFull) => Errno::ENOSPC,
+        _ => Errno::EIO,
+    }
+}
+
+/// `ENOKEY`: the store is locked.
+pub(crate) fn no_key() -> Errno {
+    Errno::from_i32(rustix::io::Errno::NOKEY.raw_os_error())
+}
+
+/// Whether the keys of the store are gone.
+pub(crate) fn is_locked(error: &StoreError) -> bool {
+    matches!(
+        error,
+        StoreError::Locked
+            | StoreError::Halted
+            | StoreError::FilesReplaced(_)
+            | StoreError::Forked
+            | StoreError::OutcomeUnknown
+    )
+}
+
+/// The actor of a mount, before the name of the program.
+const READER: &str = "mount";
+
+/// Handles of programs. Each is a connection to the key daemon.
+const WRITERS: usize = 3;
+
+/// Between two attempts to open a locked store.
+const PAUSE: Duration = Duration::from_secs(1);

@@ -1,0 +1,546 @@
+//! The tree of a mount: which inode is which file of the store, and what exists in memory only.
+//!
+//! Nothing here knows the requests of FUSE but their error numbers and attributes. Every method takes the whole tree, so requests
+//! run one after the other.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsStr;
+use std::sync::mpsc::Sender;
+use std::time::SystemTime;
+
+use fuser::{Errno, FileAttr, FileType, INodeNo};
+use inmost::{EntryKind, FileError, Metadata};
+use inmost_keyd::OpenStore;
+
+use crate::buffer::{Buffer, now};
+use crate::names::{self, Scratch};
+use crate::stores::{Stores, errno, no_key};
+
+/// The tree.
+pub(crate) struct Tree {
+    pub(crate) stores: Stores,
+    pub(crate) root: String,
+    pub(crate) scratch: Scratch,
+    pub(crate) owner: (u32, u32),
+    pub(crate) nodes: HashMap<u64, Node>,
+    /// The inode at each path that is known.
+    pub(crate) paths: BTreeMap<String, u64>,
+    /// The inode of each file of the store that is known.
+    pub(crate) numbers: HashMap<u64, u64>,
+    /// Files of the store that were moved to a scratch name.
+    pub(crate) away: HashMap<String, Away>,
+    /// The version of a file that a process has read last: it may replace only that one.
+    pub(crate) reads: HashMap<(u32, u64), u64>,
+    pub(crate) times: HashMap<String, SystemTime>,
+    pub(crate) next: u64,
+    pub(crate) notices: Sender<Notice>,
+    /// When the tree was mounted: the time of a folder in which nothing has changed since.
+    pub(crate) began: SystemTime,
+}
+
+/// A file or folder that the kernel or the mount knows.
+pub(crate) struct Node {
+    /// `None` once it is deleted, replaced or gone from the store.
+    pub(crate) path: Option<String>,
+    /// How often the kernel has looked it up.
+    pub(crate) lookups: u64,
+    pub(crate) what: What,
+}
+
+pub(crate) enum What {
+    /// A folder. If it is kept, it exists even without a file in the store.
+    Folder {
+        is_kept: bool,
+    },
+    File(File),
+}
+
+pub(crate) struct File {
+    /// Its number in the store; `None` if it is not there.
+    pub(crate) number: Option<u64>,
+    pub(crate) is_scratch: bool,
+    pub(crate) handles: u32,
+    /// While it is open, is a scratch file or has something to save.
+    pub(crate) buffer: Option<Buffer>,
+}
+
+/// A file of the store that was moved to a scratch name. It stays in the store until the scratch file is deleted, so that a file that
+/// is written in its place is a change of it, and a crash loses nothing.
+pub(crate) struct Away {
+    pub(crate) number: u64,
+    pub(crate) version: u64,
+    /// The inode of the scratch file.
+    pub(crate) ino: u64,
+}
+
+/// What the kernel must forget. It is told by another thread: the kernel may wait for an answer before it listens.
+pub(crate) enum Notice {
+    Inode(u64),
+    Entry(u64, String),
+}
+
+impl Node {
+    pub(crate) fn file(&self) -> Option<&File> {
+        match &self.what {
+            What::File(file) => Some(file),
+            What::Folder { .. } => None,
+        }
+    }
+
+    pub(crate) fn file_mut(&mut self) -> Option<&mut File> {
+        match &mut self.what {
+            What::File(file) => Some(file),
+            What::Folder { .. } => None,
+        }
+    }
+
+    /// Whether the mount must keep it whatever the store says.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        match &self.what {
+            What::Folder { is_kept } => *is_kept,
+            What::File(file) => {
+                file.is_scratch
+                    || file.number.is_none()
+                    || file.buffer.as_ref().is_some_and(|buffer| buffer.is_changed)
+            }
+        }
+    }
+}
+
+impl Tree {
+    /// The handle for reading.
+    ///
+    /// # Errors
+    /// `ENOKEY` if the store is locked.
+    pub(crate) fn reader(&mut self) -> Result<OpenStore, Errno> {
+        let reader = self.stores.reader();
+        reader.map_err(|error| self.fail(&error))
+    }
+
+    pub(crate) fn writer(&mut self, program: &str) -> Result<OpenStore, Errno> {
+        let writer = self.stores.writer(program);
+        writer.map_err(|error| self.fail(&error))
+    }
+
+    /// The error number. If the store is locked, what was decrypted is wiped.
+    pub(crate) fn fail(&mut self, error: &FileError) -> Errno {
+        let errno = errno(error);
+        if errno.code() == no_key().code() {
+            self.lock_down();
+        }
+        errno
+    }
+
+    /// Wipes texts and scratch files, and has the kernel forget all that it knows. Inodes stay for the next unlock.
+    pub(crate) fn lock_down(&mut self) {
+        if !self.stores.is_open() {
+            return;
+        }
+        self.stores.close();
+        let mut gone = Vec::new();
+        for (path, ino) in &self.paths {
+            let parent = self.paths.get(names::parent(path)).copied();
+            if let Some(parent) = parent {
+                let _ = self.notices.send(Notice::Entry(parent, names::name(path).to_owned()));
+            }
+            let _ = self.notices.send(Notice::Inode(*ino));
+        }
+        for (ino, node) in &mut self.nodes {
+            let Some(file) = node.file_mut() else { continue };
+            file.buffer = None;
+            if file.is_scratch || file.number.is_none() || node.path.is_none() {
+                let _ = self.notices.send(Notice::Inode(*ino));
+                gone.push(*ino);
+            }
+        }
+        for ino in gone {
+            self.drop_node(ino);
+        }
+        self.away.clear();
+        self.reads.clear();
+    }
+
+    pub(crate) fn node(&self, ino: u64) -> Result<&Node, Errno> {
+        self.nodes.get(&ino).ok_or(Errno::ESTALE)
+    }
+
+    pub(crate) fn file(&mut self, ino: u64) -> Result<&mut File, Errno> {
+        let node = self.nodes.get_mut(&ino).ok_or(Errno::ESTALE)?;
+        node.file_mut().ok_or(Errno::EISDIR)
+    }
+
+    /// The path of a folder.
+    pub(crate) fn folder(&self, ino: u64) -> Result<String, Errno> {
+        let node = self.node(ino)?;
+        match node.what {
+            What::Folder { .. } => node.path.clone().ok_or(Errno::ENOENT),
+            What::File(_) => Err(Errno::ENOTDIR),
+        }
+    }
+
+    /// The path of a file that is not deleted.
+    pub(crate) fn path(&self, ino: u64) -> Result<String, Errno> {
+        self.node(ino)?.path.clone().ok_or(Errno::ESTALE)
+    }
+
+    /// Looks up a name.
+    pub(crate) fn lookup(&mut self, folder: u64, name: &OsStr) -> Result<FileAttr, Errno> {
+        let folder = self.folder(folder)?;
+        let path = names::join(&folder, name).map_err(|error| match error.code() {
+            code if code == Errno::EILSEQ.code() => Errno::ENOENT,
+            _ => error,
+        })?;
+        self.entry(&path)
+    }
+
+    /// The file or folder at a path.
+    ///
+    /// # Errors
+    /// `ENOENT`, also for a path that the store refuses.
+    pub(crate) fn entry(&mut self, path: &str) -> Result<FileAttr, Errno> {
+        if let Some(ino) = self.paths.get(path).copied()
+            && self.node(ino)?.is_in_memory()
+        {
+            return self.attributes(ino);
+        }
+        if self.away.contains_key(path) || self.scratch.has(names::parent(path)) {
+            return Err(Errno::ENOENT);
+        }
+        match self.reader()?.files().metadata(path) {
+            Ok(metadata) => self.meet(path, &metadata),
+            Err(FileError::NotFound | FileError::InvalidPath(_)) => {
+                if let Some(ino) = self.paths.get(path).copied() {
+                    self.detach(ino);
+                }
+                Err(Errno::ENOENT)
+            }
+            Err(error) => Err(self.fail(&error)),
+        }
+    }
+
+    /// The number and version of the file of the store at a path; `None` if there is no file.
+    pub(crate) fn stored(&mut self, path: &str) -> Result<Option<(u64, u64)>, Errno> {
+        match self.reader()?.files().metadata(path) {
+            Ok(Metadata { kind: EntryKind::File { number, version, .. }, .. }) => {
+                Ok(Some((number, version)))
+            }
+            Ok(_) | Err(FileError::NotFound) => Ok(None),
+            Err(error) => Err(self.fail(&error)),
+        }
+    }
+
+    /// Whether the store has a folder at a path.
+    pub(crate) fn is_stored_folder(&mut self, path: &str) -> Result<bool, Errno> {
+        match self.reader()?.files().metadata(path) {
+            Ok(metadata) => Ok(metadata.is_folder()),
+            Err(FileError::NotFound | FileError::InvalidPath(_)) => Ok(false),
+            Err(error) => Err(self.fail(&error)),
+        }
+    }
+
+    /// Takes note of a file or folder of the store, and returns its attributes.
+    pub(crate) fn meet(&mut self, path: &str, metadata: &Metadata) -> Result<FileAttr, Errno> {
+        let at_path = self.paths.get(path).copied();
+        let ino = self.ino_of(path, metadata);
+        if let Some(other) = at_path.filter(|other| *other != ino) {
+            self.detach(other);
+        }
+        let old = self.nodes.get(&ino).and_then(|node| node.path.clone());
+        if let Some(old) = old.filter(|old| old != path) {
+            self.paths.remove(&old);
+        }
+        let EntryKind::File { number, version, .. } = metadata.kind else {
+            self.nodes
+                .entry(ino)
+                .or_insert(Node { path: None, lookups: 0, what: What::Folder { is_kept: false } })
+                .path = Some(path.to_owned());
+            self.paths.insert(path.to_owned(), ino);
+            return Ok(self.of_metadata(ino, path, metadata));
+        };
+        let node = self.nodes.entry(ino).or_insert_with(|| Node {
+            path: None,
+            lookups: 0,
+            what: What::File(File {
+                number: Some(number),
+                is_scratch: false,
+                handles: 0,
+                buffer: None,
+            }),
+        });
+        node.path = Some(path.to_owned());
+        let base = node.file().and_then(|file| file.buffer.as_ref()).map(|buffer| buffer.base);
+        self.numbers.insert(number, ino);
+        self.paths.insert(path.to_owned(), ino);
+        if base.is_some_and(|base| base != Some(version)) {
+            self.refresh(ino)?;
+            return self.attributes(ino);
+        }
+        Ok(self.of_metadata(ino, path, metadata))
+    }
+
+    /// The inode of a file or folder of the store. A file that nobody knows yet has its number.
+    pub(crate) fn ino_of(&mut self, path: &str, metadata: &Metadata) -> u64 {
+        if let EntryKind::File { number, .. } = metadata.kind {
+            return self.numbers.get(&number).copied().unwrap_or(number);
+        }
+        let known = self.paths.get(path).copied();
+        let known = known.filter(|ino| self.nodes.get(ino).is_some_and(|it| it.file().is_none()));
+        known.unwrap_or_else(|| self.fresh())
+    }
+
+    /// An inode number that no file of the store has.
+    pub(crate) fn fresh(&mut self) -> u64 {
+        self.next = self.next.saturating_add(1);
+        self.next
+    }
+
+    /// The attributes of an inode.
+    ///
+    /// # Errors
+    /// `ESTALE` if it is gone from the store.
+    pub(crate) fn attributes(&mut self, ino: u64) -> Result<FileAttr, Errno> {
+        let node = self.node(ino)?;
+        let path = node.path.clone();
+        if let What::Folder { is_kept } = node.what {
+            let Some(path) = path else { return Err(Errno::ESTALE) };
+            if !is_kept && !self.is_stored_folder(&path)? {
+                self.detach(ino);
+                return Err(Errno::ESTALE);
+            }
+            return Ok(self.of_folder(ino, &path));
+        }
+        let is_in_memory = node.is_in_memory();
+        let Some(path) = path.filter(|_| !is_in_memory) else {
+            let links = u32::from(node.path.is_some());
+            let buffer = node.file().and_then(|file| file.buffer.as_ref()).ok_or(Errno::ESTALE)?;
+            let (length, modified) = (buffer.len(), buffer.modified);
+            return Ok(FileAttr { nlink: links, ..self.of_file(ino, length, modified) });
+        };
+        let number = node.file().and_then(|file| file.number);
+        match self.reader()?.files().metadata(&path) {
+            Ok(metadata) => match metadata.kind {
+                EntryKind::File { number: found, .. } if Some(found) == number => {
+                    self.meet(&path, &metadata)
+                }
+                _ => self.gone(ino),
+            },
+            Err(FileError::NotFound) => self.gone(ino),
+            Err(error) => Err(self.fail(&error)),
+        }
+    }
+
+    /// A file that is gone from the store is readable while it is open.
+    fn gone(&mut self, ino: u64) -> Result<FileAttr, Errno> {
+        self.detach(ino);
+        if self.nodes.get(&ino).and_then(|node| node.file()?.buffer.as_ref()).is_some() {
+            return self.attributes(ino);
+        }
+        Err(Errno::ESTALE)
+    }
+
+    pub(crate) fn of_metadata(&self, ino: u64, path: &str, metadata: &Metadata) -> FileAttr {
+        if let EntryKind::File { created, modified, .. } = metadata.kind {
+            let length = usize::try_from(metadata.bytes).unwrap_or(usize::MAX);
+            FileAttr { crtime: created, ..self.of_file(ino, length, modified) }
+        } else {
+            self.of_folder(ino, path)
+        }
+    }
+
+    pub(crate) fn of_folder(&self, ino: u64, path: &str) -> FileAttr {
+        let time = self.times.get(path).copied().unwrap_or(self.began);
+        FileAttr { kind: FileType::Directory, perm: 0o700, nlink: 2, ..self.of_file(ino, 0, time) }
+    }
+
+    pub(crate) fn of_file(&self, ino: u64, length: usize, modified: SystemTime) -> FileAttr {
+        let size = u64::try_from(length).unwrap_or(u64::MAX);
+        FileAttr {
+            ino: INodeNo(ino),
+            size,
+            blocks: size.div_ceil(512),
+            atime: modified,
+            mtime: modified,
+            ctime: modified,
+            crtime: modified,
+            kind: FileType::RegularFile,
+            perm: 0o600,
+            nlink: 1,
+            uid: self.owner.0,
+            gid: self.owner.1,
+            rdev: 0,
+            blksize: 4_096,
+            flags: 0,
+        }
+    }
+
+    /// Takes an inode out of the tree, because it is deleted, replaced or gone. It stays readable while it is open.
+    pub(crate) fn detach(&mut self, ino: u64) {
+        let Some(node) = self.nodes.get_mut(&ino) else { return };
+        let path = node.path.take();
+        let number = node.file_mut().and_then(|file| file.number.take());
+        if let Some(path) = path.filter(|path| self.paths.get(path) == Some(&ino)) {
+            self.paths.remove(&path);
+        }
+        if let Some(number) = number.filter(|number| self.numbers.get(number) == Some(&ino)) {
+            self.numbers.remove(&number);
+        }
+        self.drop_if_unused(ino);
+    }
+
+    /// Forgets an inode that neither the kernel nor the mount needs.
+    pub(crate) fn drop_if_unused(&mut self, ino: u64) {
+        let Some(node) = self.nodes.get(&ino) else { return };
+        let handles = node.file().map_or(0, |file| file.handles);
+        let is_needed = node.path.is_some() && node.is_in_memory();
+        if node.lookups == 0 && handles == 0 && !is_needed && ino != ROOT {
+            self.drop_node(ino);
+        }
+    }
+
+    fn drop_node(&mut self, ino: u64) {
+        let Some(node) = self.nodes.remove(&ino) else { return };
+        if let Some(path) = node.path.as_ref().filter(|path| self.paths.get(*path) == Some(&ino)) {
+            self.paths.remove(path);
+        }
+        if let Some(number) = node.file().and_then(|file| file.number)
+            && self.numbers.get(&number) == Some(&ino)
+        {
+            self.numbers.remove(&number);
+        }
+    }
+
+    /// The kernel forgets an inode.
+    pub(crate) fn forget(&mut self, ino: u64, lookups: u64) {
+        if let Some(node) = self.nodes.get_mut(&ino) {
+            node.lookups = node.lookups.saturating_sub(lookups);
+            self.drop_if_unused(ino);
+        }
+    }
+
+    pub(crate) fn looked_up(&mut self, ino: u64) {
+        if let Some(node) = self.nodes.get_mut(&ino) {
+            node.lookups = node.lookups.saturating_add(1);
+        }
+    }
+
+    /// Sets the path of an inode.
+    pub(crate) fn place(&mut self, ino: u64, path: &str) {
+        let Some(node) = self.nodes.get_mut(&ino) else { return };
+        let old = node.path.replace(path.to_owned());
+        if let Some(old) = old.filter(|old| self.paths.get(old) == Some(&ino)) {
+            self.paths.remove(&old);
+        }
+        self.paths.insert(path.to_owned(), ino);
+    }
+
+    /// Notes that a folder has changed, and keeps it if it has lost its last file.
+    pub(crate) fn touch(&mut self, folder: &str) {
+        self.times.insert(folder.to_owned(), now());
+    }
+
+    /// Keeps a folder and those above it for as long as the mount lasts.
+    pub(crate) fn keep(&mut self, folder: &str) {
+        let mut folder = folder.to_owned();
+        while folder.len() > self.root.len() {
+            let ino = match self.paths.get(&folder) {
+                Some(ino) => *ino,
+                None => self.fresh(),
+            };
+            let what = What::Folder { is_kept: true };
+            let node = self.nodes.entry(ino).or_insert(Node {
+                path: None,
+                lookups: 0,
+                what: What::Folder { is_kept: true },
+            });
+            (node.path, node.what) = (Some(folder.clone()), what);
+            self.paths.insert(folder.clone(), ino);
+            folder = names::parent(&folder).to_owned();
+        }
+    }
+
+    /// The entries of a folder, with their attributes.
+    pub(crate) fn list(&mut self, ino: u64) -> Result<Vec<Listed>, Errno> {
+        let folder = self.folder(ino)?;
+        let mut entries = BTreeMap::new();
+        if !self.scratch.has(&folder) {
+            match self.reader()?.files().list(&folder) {
+                Ok(listed) => {
+                    for entry in listed {
+                        let path = format!("{folder}/{}", entry.name);
+                        if self.away.contains_key(&path) {
+                            continue;
+                        }
+                        let ino = self.ino_of(&path, &entry.metadata);
+                        if entry.metadata.is_folder() {
+                            self.meet(&path, &entry.metadata)?;
+                        }
+                        let attributes = self.of_metadata(ino, &path, &entry.metadata);
+                        let number = match entry.metadata.kind {
+                            EntryKind::File { number, .. } => Some(number),
+                            _ => None,
+                        };
+                        entries.insert(entry.name, (attributes, number));
+                    }
+                }
+                Err(FileError::NotFound) => {}
+                Err(error) => return Err(self.fail(&error)),
+            }
+        }
+        for (name, ino) in self.children(&folder) {
+            let attributes = self.attributes(ino)?;
+            let number = self.nodes.get(&ino).and_then(|node| node.file()?.number);
+            entries.insert(name, (attributes, number));
+        }
+        let entries = entries.into_iter();
+        let listed =
+            entries.map(|(name, (attributes, number))| Listed { name, attributes, number });
+        Ok(listed.collect())
+    }
+
+    /// What is in memory in a folder: names and inodes.
+    pub(crate) fn children(&self, folder: &str) -> Vec<(String, u64)> {
+        let prefix = format!("{folder}/");
+        let below = self.paths.range(prefix.clone()..);
+        below
+            .map_while(|(path, ino)| Some((path.strip_prefix(&prefix)?, *ino)))
+            .filter(|(name, ino)| {
+                !name.contains('/') && self.nodes.get(ino).is_some_and(Node::is_in_memory)
+            })
+            .map(|(name, ino)| (name.to_owned(), ino))
+            .collect()
+    }
+
+    /// Takes note of an entry of a listing that the kernel gets with its attributes. It may have been forgotten meanwhile.
+    pub(crate) fn listed(&mut self, folder: u64, entry: &Listed) {
+        let ino = entry.attributes.ino.0;
+        if let Ok(folder) = self.folder(folder)
+            && !self.nodes.contains_key(&ino)
+        {
+            let path = format!("{folder}/{}", entry.name);
+            let what = if let Some(number) = entry.number {
+                self.numbers.insert(number, ino);
+                let number = Some(number);
+                What::File(File { number, is_scratch: false, handles: 0, buffer: None })
+            } else {
+                What::Folder { is_kept: false }
+            };
+            self.paths.insert(path.clone(), ino);
+            self.nodes.insert(ino, Node { path: Some(path), lookups: 0, what });
+        }
+        self.looked_up(ino);
+    }
+}
+
+/// An entry of a folder.
+pub(crate) struct Listed {
+    pub(crate) name: String,
+    pub(crate) attributes: FileAttr,
+    /// The number of a file of the store.
+    pub(crate) number: Option<u64>,
+}
+
+/// The inode of the root folder.
+pub(crate) const ROOT: u64 = 1;
+
+/// The first inode number that is not that of a file of the store.
+pub(crate) const FIRST_OWN: u64 = 1 << 48;

@@ -1,0 +1,43 @@
+//! What a lock leaves of a mount.
+
+use std::fs;
+use std::io::{Read, Write};
+
+use inmost::StoreError;
+use rustix::io::Errno;
+
+use crate::mounted::{create, errno, eventually, mounted};
+
+#[test]
+fn a_lock_ends_every_access_and_an_unlock_brings_it_back() {
+    let Some(mount) = mounted() else { return };
+    fs::write(mount.at("a.md"), "text\n").unwrap();
+    fs::rename(mount.at("a.md"), mount.at("a.md~")).unwrap();
+    fs::write(mount.at("x.lock"), b"\xff").unwrap();
+    let mut open = create(&mount.at("b.md"));
+    open.write_all(b"saved\n").unwrap();
+    open.sync_all().unwrap();
+    assert_eq!(fs::read_to_string(mount.at("b.md")).unwrap(), "saved\n");
+    // A lock of a store in memory would end it, so another that is locked takes its place.
+    let locked = inmost::Session::in_memory().unwrap();
+    locked.lock();
+    assert!(matches!(locked.status(), Err(StoreError::Locked)));
+    let session = mount.session.clone();
+    let copy = mount.session.files().read("/memories/b.md").unwrap();
+    *mount.place.lock().unwrap() = None;
+    session.lock();
+    eventually(|| fs::read_dir(mount.at("")).is_err());
+    assert_eq!(errno(fs::read_dir(mount.at(""))), Errno::NOKEY);
+    assert_eq!(errno(fs::metadata(mount.at("b.md"))), Errno::NOKEY);
+    eventually(|| open.read(&mut [0; 8]).is_err());
+    assert_eq!(errno(open.write_all(b"more")), Errno::NOKEY);
+    assert_eq!(errno(open.sync_all()), Errno::NOKEY);
+    let again = crate::mounted::session();
+    again.files().write("/memories/b.md", copy.as_str()).unwrap();
+    *mount.place.lock().unwrap() = Some(again.clone());
+    eventually(|| fs::read_dir(mount.at("")).is_ok());
+    assert_eq!(fs::read_to_string(mount.at("b.md")).unwrap(), "saved\n");
+    assert!(!mount.at("x.lock").exists() && !mount.at("a.md~").exists());
+    fs::write(mount.at("c.md"), "new\n").unwrap();
+    assert_eq!(again.files().read("/memories/c.md").unwrap().as_str(), "new\n");
+}

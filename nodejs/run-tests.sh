@@ -16,6 +16,9 @@ npm run --silent build
 git diff --exit-code native/ || fail 'nodejs/native differs from what the build generates; commit it'
 npm run --silent check
 npm test --silent
+node --test package-tests/*.test.mjs
+npm install --package-lock-only --ignore-scripts --no-audit --no-fund --loglevel error
+git diff --exit-code package-lock.json || fail 'npm rewrites nodejs/package-lock.json; commit it'
 INMOST=$PWD/native/inmost ../tests/postgres/run.sh with node --test "$PWD"/postgres-tests/*.test.mjs
 INMOST=$PWD/native/inmost ../tests/postgres/run.sh load node "$PWD/examples/web-service.mjs" -- 20 3
 # What JavaScript cannot bring about: a call that panics.

@@ -96,6 +96,8 @@ pub(crate) enum Command {
     Mount(mount::Mount),
     #[cfg(all(feature = "mount", target_os = "linux"))]
     Unmount(mount::Unmount),
+    #[cfg(all(feature = "mount", target_os = "linux"))]
+    Adopt(mount::adopt::Adopt),
     Rm(rm::Rm),
     Mv(mv::Mv),
     Grep(grep::Grep),
@@ -199,6 +201,8 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Mount(mount) => mount.run(),
         #[cfg(all(feature = "mount", target_os = "linux"))]
         Command::Unmount(unmount) => unmount.run(),
+        #[cfg(all(feature = "mount", target_os = "linux"))]
+        Command::Adopt(adopt) => adopt.run(),
         Command::Rm(rm) => rm.run(),
         Command::Mv(mv) => mv.run(),
         Command::Grep(grep) => grep.run(),

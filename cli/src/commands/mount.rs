@@ -1,5 +1,7 @@
 //! `inmost mount` and `inmost unmount`
 
+pub(crate) mod adopt;
+
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -85,7 +87,8 @@ pub(crate) struct Unmount {
 impl Mount {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         if self.background {
-            return self.start();
+            let shown = (self.subtree.as_str(), self.scratch.as_slice(), self.read_only);
+            return start(&self.store, shown, &self.folder);
         }
         if self.detached {
             // Out of reach of the terminal of the process that has started this one.
@@ -147,62 +150,63 @@ impl Mount {
         }
         Ok(())
     }
-
-    /// Starts the process that serves the mount, and waits until it does.
-    fn start(&self) -> Result<(), Failure> {
-        let options = OpenOptions { hint_compaction: false, ..OpenOptions::default() };
-        let store = self.store.open(&options)?;
-        if let OpenStore::Here(_) = &*store {
-            return Err(Failure::usage(
-                "A mount in the background works on a store that `inmost unlock` holds.",
-                "Unlock it first, or leave out `--background`.",
-            ));
-        }
-        drop(store);
-        let program = std::env::current_exe();
-        let program = program.map_err(|error| not_started(&error))?;
-        let mut child = Command::new(program);
-        // Absolute: the process has another working folder.
-        let absolute = |path: &Path| std::path::absolute(path).map_err(|error| not_started(&error));
-        let place = self.store.place()?;
-        let store = if database::url(&place).is_some() { place } else { absolute(&place)? };
-        child.arg("mount").arg("--detached").arg("--store").arg(store);
-        if let Some(anchor) = &self.store.open.anchor {
-            child.arg("--anchor").arg(absolute(anchor)?);
-        }
-        child.args(["--subtree", &self.subtree]);
-        for scratch in &self.scratch {
-            child.args(["--scratch", scratch]);
-        }
-        if self.read_only {
-            child.arg("--read-only");
-        }
-        child.arg("--").arg(absolute(&self.folder)?);
-        // It lives for days, and must not have the passphrase in its environment.
-        let child = child.env_remove(VARIABLE).stdin(Stdio::null());
-        // A pipe of the caller must not stay open for as long as the mount lasts.
-        let child = child.current_dir("/").stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = child.spawn().map_err(|error| not_started(&error))?;
-        let mut ready = Vec::new();
-        if let Some(output) = child.stdout.take() {
-            let _ = BufReader::new(output).read_until(b'\n', &mut ready);
-        }
-        if ready == READY {
-            return Ok(());
-        }
-        if let Some(mut messages) = child.stderr.take() {
-            let _ = io::copy(&mut messages, &mut io::stderr());
-        }
-        let code = child.wait().ok().and_then(|status| status.code());
-        let code = code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
-        Err(Failure::ChildExited(code))
-    }
 }
 
 impl Unmount {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         unmount(&self.folder, self.force).map_err(failure)
     }
+}
+
+/// Starts the process that serves a mount, and waits until it does.
+fn start(
+    args: &StoreArgs,
+    (subtree, scratch, read_only): (&str, &[String], bool),
+    folder: &Path,
+) -> Result<(), Failure> {
+    let options = OpenOptions { hint_compaction: false, ..OpenOptions::default() };
+    let store = args.open(&options)?;
+    if let OpenStore::Here(_) = &*store {
+        return Err(Failure::usage(
+            "A mount in the background works on a store that `inmost unlock` holds.",
+            "Unlock it first, or leave out `--background`.",
+        ));
+    }
+    drop(store);
+    let program = std::env::current_exe();
+    let mut child = Command::new(program.map_err(|error| not_started(&error))?);
+    // Absolute: the process has another working folder.
+    let absolute = |path: &Path| std::path::absolute(path).map_err(|error| not_started(&error));
+    let place = args.place()?;
+    let store = if database::url(&place).is_some() { place } else { absolute(&place)? };
+    child.arg("mount").arg("--detached").arg("--store").arg(store).args(["--subtree", subtree]);
+    if let Some(anchor) = &args.open.anchor {
+        child.arg("--anchor").arg(absolute(anchor)?);
+    }
+    for scratch in scratch {
+        child.args(["--scratch", scratch]);
+    }
+    if read_only {
+        child.arg("--read-only");
+    }
+    child.arg("--").arg(absolute(folder)?);
+    // It lives for days, and must not have the passphrase in its environment.
+    let child = child.env_remove(VARIABLE).stdin(Stdio::null());
+    // A pipe of the caller must not stay open for as long as the mount lasts.
+    let child = child.current_dir("/").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = child.spawn().map_err(|error| not_started(&error))?;
+    let mut ready = Vec::new();
+    if let Some(output) = child.stdout.take() {
+        let _ = BufReader::new(output).read_until(b'\n', &mut ready);
+    }
+    if ready == READY {
+        return Ok(());
+    }
+    if let Some(mut messages) = child.stderr.take() {
+        let _ = io::copy(&mut messages, &mut io::stderr());
+    }
+    let code = child.wait().ok().and_then(|status| status.code());
+    Err(Failure::ChildExited(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)))
 }
 
 fn failure(error: MountError) -> Failure {

@@ -32,7 +32,7 @@ use fuser::{Config, INodeNo, MountOption, Notifier, Session};
 use inmost::FileError;
 
 use filesystem::{MemoryFolder, lock};
-use names::Scratch;
+pub use names::ScratchNames;
 pub use stores::OpenAs;
 use stores::Stores;
 use tree::{FIRST_OWN, Node, Notice, ROOT, Tree, What};
@@ -71,7 +71,7 @@ impl Mount {
     /// # Errors
     /// See [`MountError`].
     pub fn new(folder: &Path, open: OpenAs, options: &MountOptions) -> Result<Self, MountError> {
-        let scratch = Scratch::new(&options.scratch).map_err(MountError::Scratch)?;
+        let scratch = ScratchNames::new(&options.scratch).map_err(MountError::Scratch)?;
         let folder = place::prepare(folder)?;
         let failed = |error| MountError::Folder(folder.clone(), error);
         let metadata = fs::metadata(&folder).map_err(failed)?;
@@ -152,6 +152,13 @@ impl Unmounter {
         lock(&self.tree).save_all();
         place::detach(&self.folder)
     }
+}
+
+/// Whether a memory is mounted at a folder and its process runs.
+#[must_use]
+pub fn is_mounted(folder: &Path) -> bool {
+    fs::read_dir(folder).is_ok()
+        && folder.canonicalize().is_ok_and(|folder| place::is_mounted(&folder))
 }
 
 /// Unmounts the memory at a folder, after it has saved all files.

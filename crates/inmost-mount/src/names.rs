@@ -7,14 +7,14 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use unicode_normalization::UnicodeNormalization;
 
 /// The names of scratch files and folders: they live in memory, with everything below them.
-pub(crate) struct Scratch(GlobSet);
+pub struct ScratchNames(GlobSet);
 
-impl Scratch {
+impl ScratchNames {
     /// Those of the programs that are known, and more.
     ///
     /// # Errors
     /// The error of a glob that is not valid.
-    pub(crate) fn new(more: &[String]) -> Result<Self, String> {
+    pub fn new(more: &[String]) -> Result<Self, String> {
         let mut globs = GlobSetBuilder::new();
         for glob in KNOWN.iter().copied().chain(more.iter().map(String::as_str)) {
             let glob = GlobBuilder::new(glob).literal_separator(true).build();
@@ -24,7 +24,8 @@ impl Scratch {
     }
 
     /// Whether a path is that of a scratch file or folder, or is inside of one. Does no I/O.
-    pub(crate) fn has(&self, path: &str) -> bool {
+    #[must_use]
+    pub fn has(&self, path: &str) -> bool {
         path.split('/').any(|name| !name.is_empty() && self.0.is_match(name))
     }
 }
@@ -89,7 +90,7 @@ mod tests {
 
     #[test]
     fn scratch_names_are_known_in_every_folder() {
-        let scratch = Scratch::new(&["*.part".to_owned()]).unwrap();
+        let scratch = ScratchNames::new(&["*.part".to_owned()]).unwrap();
         for path in [
             "/memories/.git/objects/ab/cd",
             "/memories/a/todo.md.tmp.812.0123456789ab",
@@ -106,7 +107,7 @@ mod tests {
         {
             assert!(!scratch.has(path), "{path}");
         }
-        assert!(Scratch::new(&["[".to_owned()]).is_err());
+        assert!(ScratchNames::new(&["[".to_owned()]).is_err());
     }
 
     #[test]

@@ -13,14 +13,14 @@ use inmost::{EntryKind, FileError, Metadata};
 use inmost_keyd::OpenStore;
 
 use crate::buffer::{Buffer, now};
-use crate::names::{self, Scratch};
+use crate::names::{self, ScratchNames};
 use crate::stores::{Stores, errno, no_key};
 
 /// The tree.
 pub(crate) struct Tree {
     pub(crate) stores: Stores,
     pub(crate) root: String,
-    pub(crate) scratch: Scratch,
+    pub(crate) scratch: ScratchNames,
     pub(crate) owner: (u32, u32),
     pub(crate) nodes: HashMap<u64, Node>,
     /// The inode at each path that is known.

@@ -22,6 +22,14 @@ echo "---- pip install ./python ($SECONDS s)"
 "$python" -m pip --quiet install .
 ls -l "$tools"/../wheels/inmost-*.whl | awk '{ print "wheel: " $5 " bytes, '"$INMOST_PROFILE"' profile" }'
 
+echo "---- the source distribution ($SECONDS s)"
+"$python" -m build --sdist --outdir "$tools/sdist" . >/dev/null
+rm -rf "$tools"/sdist/*/
+tar -xzf "$tools"/sdist/inmost-*.tar.gz -C "$tools/sdist"
+# Every file that cargo needs is in it. It is built by hand, because that compiles everything again.
+cargo metadata --locked --no-deps --format-version 1 --manifest-path "$tools"/sdist/inmost-*/python/Cargo.toml >/dev/null
+grep -q '^Name: inmost$' "$tools"/sdist/inmost-*/PKG-INFO
+
 echo "---- pytest ($SECONDS s)"
 "$python" -m pytest -q -p no:cacheprovider tests
 echo "---- the SDK's own tests ($SECONDS s)"

@@ -133,6 +133,9 @@ impl Device {
         }
         let files = store.files()?;
         let mapped: BTreeSet<u64> = self.shown.values().map(|shown| shown.number).collect();
+        let fresh = files.iter().filter(|(number, _)| !mapped.contains(number));
+        let fresh: BTreeMap<&str, (u64, &Entry)> =
+            fresh.map(|(number, entry)| (entry.path.as_str(), (*number, entry))).collect();
         for (id, planned) in std::mem::take(&mut self.plan) {
             let version = done.versions.get(&id).copied();
             match (planned, self.shown.get_mut(&id)) {
@@ -147,10 +150,7 @@ impl Device {
                     }
                 }
                 (Some(want), None) => {
-                    let new = files.iter().find(|(number, entry)| {
-                        entry.path == want.path && !mapped.contains(number)
-                    });
-                    let Some((number, entry)) = new else { continue };
+                    let Some((number, entry)) = fresh.get(want.path.as_str()) else { continue };
                     if version == Some(entry.version)
                         || store.read(&entry.path)?.as_ref() == Some(&want.text)
                     {

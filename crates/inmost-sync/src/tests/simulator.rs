@@ -237,6 +237,8 @@ impl World {
                 self.act(device);
             }
             self.sync(device, true).unwrap();
+            // Somebody accepts it. Until then, another copy that is put back would not be noticed.
+            self.sync(device, false).unwrap();
             return;
         }
         (node.store, node.state) = (store, restored);

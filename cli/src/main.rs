@@ -58,6 +58,7 @@ fn main() -> ExitCode {
     let _ = inmost::harden_process();
     panic::set_hook(Box::new(record_panic_location));
     let result = panic::catch_unwind(run).unwrap_or_else(|_| Err(internal_error()));
+    store::sealed_copy::remove();
     let exit = match result {
         Ok(()) | Err(Failure::OutputClosed) => Exit::Ok,
         Err(Failure::ReplyLost | Failure::NoMatch) => Exit::Other,

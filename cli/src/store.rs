@@ -7,6 +7,7 @@ pub(crate) mod no_store;
 pub(crate) mod opening;
 pub(crate) mod place;
 pub(crate) mod restrictions;
+pub(crate) mod sealed_copy;
 pub(crate) mod unlocking;
 
 pub(crate) use inmost_keyd::OpenStore;

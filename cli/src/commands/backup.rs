@@ -151,7 +151,7 @@ impl Backup {
         options.keep = usize::try_from(self.keep).unwrap_or(usize::MAX);
         options.keep_within = self.keep_within;
         options.with_versions = self.with_versions;
-        let store = self.store.open(&OpenOptions::default())?;
+        let store = self.store.open(&OpenOptions::reading())?;
         let _daemon_work = DaemonWork::begin(&store);
         let mut progress = Progress::new("records copied, then read");
         let made = store.backup_into(to, &options, |records| progress.update(records));

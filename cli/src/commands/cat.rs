@@ -49,7 +49,7 @@ pub(crate) struct Cat {
 
 impl Cat {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let store = self.store.open(&OpenOptions::default())?;
+        let store = self.store.open(&OpenOptions::reading())?;
         let texts = self.paths.iter().map(|path| self.read(store.files(), path));
         let texts = texts.collect::<Result<Vec<_>, _>>()?;
         // Before the reader of the output, such as a pager, takes its time.

@@ -72,7 +72,7 @@ impl Check {
     /// The report, and why the store was not opened, if it was not.
     fn check(&self) -> Result<(CheckReport, Option<StoreError>), Failure> {
         let mut progress = Progress::new("records read");
-        let mut vault = match self.store.hold()? {
+        let mut vault = match self.store.hold_to_read()? {
             Held::Daemon(client) => {
                 return Ok((client.check(|records| progress.update(records))?, None));
             }

@@ -61,7 +61,7 @@ pub(crate) struct Diff {
 
 impl Diff {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let store = self.store.open(&OpenOptions::default())?;
+        let store = self.store.open(&OpenOptions::reading())?;
         let history = store.history();
         let side = |version: &VersionName, at| Side::of(history, version.number(&store, at, 0)?);
         let first = side(&self.version, self.at)?;

@@ -128,7 +128,7 @@ impl Grep {
         let globs = Globs::parse(&self.glob)?;
         let store = self
             .store
-            .open(&OpenOptions { readings: Readings::DoNotCount, ..OpenOptions::default() })?;
+            .open(&OpenOptions { readings: Readings::DoNotCount, ..OpenOptions::reading() })?;
         let places = paths.iter().map(|path| Place::find(path, store.files()));
         let places = places.collect::<Result<Vec<_>, _>>()?;
         let mut output = Output::new(self, store.files());

@@ -84,7 +84,7 @@ pub(crate) struct Log {
 
 impl Log {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let store = self.store.open(&OpenOptions::default())?;
+        let store = self.store.open(&OpenOptions::reading())?;
         let history = store.history();
         let query = self.query();
         let is_terminal = io::stdout().is_terminal();

@@ -83,7 +83,7 @@ struct Item {
 
 impl Ls {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let store = self.store.open(&OpenOptions::default())?;
+        let store = self.store.open(&OpenOptions::reading())?;
         let lists = self.paths.iter().map(|path| self.items(&store, path));
         let lists = lists.collect::<Result<Vec<_>, _>>()?;
         drop(store);

@@ -68,7 +68,7 @@ impl Search {
         let query = self.since.into_iter().fold(query, RankQuery::since);
         let store = self
             .store
-            .open(&OpenOptions { readings: Readings::DoNotCount, ..OpenOptions::default() })?;
+            .open(&OpenOptions { readings: Readings::DoNotCount, ..OpenOptions::reading() })?;
         let ranked = store.files().rank(&self.folder, &query);
         let ranked = ranked.map_err(|error| match error {
             FileError::EmptySearch => Failure::new(

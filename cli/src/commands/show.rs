@@ -45,7 +45,7 @@ pub(crate) struct Show {
 
 impl Show {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let store = self.store.open(&OpenOptions::default())?;
+        let store = self.store.open(&OpenOptions::reading())?;
         let history = store.history();
         let number = self.version.number(&store, self.at, 0)?;
         let found = version::find(history, number)?;

@@ -35,7 +35,7 @@ pub(crate) struct Stats {
 
 impl Stats {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let store = self.store.open(&OpenOptions::default())?;
+        let store = self.store.open(&OpenOptions::reading())?;
         let disk_bytes = self.store.stored_bytes(&store)?;
         let mut counts = Counts { disk_bytes, ..Counts::default() };
         let (now, mut shares) = (SystemTime::now(), Shares::default());

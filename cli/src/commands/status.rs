@@ -14,7 +14,7 @@ use crate::args::StoreArgs;
 use crate::display::{self, count, duration, size};
 use crate::exit::{Exit, Failure};
 use crate::output::{print, say};
-use crate::store::opening::{Held, OpenOptions};
+use crate::store::opening::{Access, Held, OpenOptions};
 use crate::{hints, json_line};
 #[cfg(feature = "postgres")]
 use crate::{store::database, streams};
@@ -109,7 +109,7 @@ impl Status {
         let store = self.store.open(&OpenOptions {
             // The offer needs more than the status.
             hint_compaction: false,
-            status_only: true,
+            access: Access::Status,
             ..OpenOptions::default()
         })?;
         let disk_bytes = self.store.stored_bytes(&store)?;

@@ -11,7 +11,7 @@ use inmost_keyd::{Client, ConnectOptions, Secret};
 
 use super::restrictions::Restrictions;
 use super::unlocking::is_wrong;
-use super::{OpenStore, database, holder, naming, place};
+use super::{OpenStore, database, holder, naming, place, sealed_copy};
 use crate::args::{KdfArgs, OpenArgs, PlaceArgs, StoreArgs};
 use crate::engine::EngineName;
 use crate::exit::{Exit, Failure};
@@ -30,8 +30,7 @@ pub(crate) struct OpenOptions<'a> {
     pub(crate) hint_compaction: bool,
     /// Whether the command needs the credential as well, see [`StoreGuard::secret`].
     pub(crate) keep_secret: bool,
-    /// Whether the command only reads the status. A key daemon accepts it even while it has too many clients.
-    pub(crate) status_only: bool,
+    pub(crate) access: Access,
     /// Whether what the command reads counts as use of a file.
     pub(crate) readings: Readings,
     /// What becomes of unused files if this command unlocks the store.
@@ -48,7 +47,7 @@ impl Default for OpenOptions<'_> {
             create: Create::Never,
             hint_compaction: true,
             keep_secret: false,
-            status_only: false,
+            access: Access::Change,
             readings: Readings::Count,
             unused: Unused::Stay,
             actor: None,
@@ -57,6 +56,11 @@ impl Default for OpenOptions<'_> {
 }
 
 impl OpenOptions<'_> {
+    /// Those of a command that changes nothing.
+    pub(crate) fn reading() -> Self {
+        Self { access: Access::Read, ..Self::default() }
+    }
+
     /// How to connect to the key daemon.
     fn connect(&self) -> Result<ConnectOptions, Failure> {
         let connect = ConnectOptions::new().tool(self.restrictions.options()?);
@@ -65,7 +69,7 @@ impl OpenOptions<'_> {
             Readings::Count => connect,
             Readings::DoNotCount => connect.without_recording(),
         };
-        Ok(if self.status_only { connect.status_only() } else { connect })
+        Ok(if self.access == Access::Status { connect.status_only() } else { connect })
     }
 
     /// The store that this process holds, with the actor of its changes.
@@ -80,6 +84,16 @@ impl OpenOptions<'_> {
             None => session,
         })
     }
+}
+
+/// What a command does to a store.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    Change,
+    /// It changes nothing, so that it may read a copy of a store on read-only media.
+    Read,
+    /// It reads the status alone. A key daemon accepts it even while it has too many clients.
+    Status,
 }
 
 /// Whether what a command reads counts as use of a file, for the expiry of unused ones.
@@ -171,17 +185,32 @@ impl StoreArgs {
 
     /// Holds the store, or finds the key daemon that does.
     pub(crate) fn hold(&self) -> Result<Held, Failure> {
-        self.open.hold(&self.place()?, ConnectOptions::new(), false)
+        self.open.hold(&self.place()?, ConnectOptions::new(), false, Access::Change)
+    }
+
+    /// As [`hold`](Self::hold), for a command that changes nothing.
+    pub(crate) fn hold_to_read(&self) -> Result<Held, Failure> {
+        self.open.hold(&self.place()?, ConnectOptions::new(), false, Access::Read)
     }
 
     /// As [`hold`](Self::hold), for the status alone: a key daemon accepts it even while it has too many clients.
     pub(crate) fn hold_for_status(&self) -> Result<Held, Failure> {
-        self.open.hold(&self.place()?, ConnectOptions::new().as_program().status_only(), false)
+        self.open.hold(
+            &self.place()?,
+            ConnectOptions::new().as_program().status_only(),
+            false,
+            Access::Status,
+        )
     }
 
-    /// As [`hold`](Self::hold). What is read through a key daemon then does not count as use of a file.
+    /// As [`hold_to_read`](Self::hold_to_read). What is read through a key daemon then does not count as use of a file.
     pub(crate) fn hold_without_recording(&self) -> Result<Held, Failure> {
-        self.open.hold(&self.place()?, ConnectOptions::new().without_recording(), false)
+        self.open.hold(
+            &self.place()?,
+            ConnectOptions::new().without_recording(),
+            false,
+            Access::Read,
+        )
     }
 
     /// Holds the store in this process, for work that the key daemon does not do. The store stays locked.
@@ -214,6 +243,7 @@ impl OpenArgs {
                 &place,
                 options.connect()?,
                 options.unused == Unused::Expire && !options.restrictions.read_only,
+                options.access,
             ),
         };
         let guard = match (held, options.create) {
@@ -232,7 +262,13 @@ impl OpenArgs {
     }
 
     /// Waits if the store is in use: most commands are about to close it, or to start a key daemon.
-    fn hold(&self, place: &Path, connect: ConnectOptions, expires: bool) -> Result<Held, Failure> {
+    fn hold(
+        &self,
+        place: &Path,
+        connect: ConnectOptions,
+        expires: bool,
+        access: Access,
+    ) -> Result<Held, Failure> {
         let options = place::vault_options(place, self.anchor.as_deref())?;
         let options = if expires { options } else { options.keep_unused_files() };
         let options = if self.require_fresh { options.require_fresh() } else { options };
@@ -255,6 +291,11 @@ impl OpenArgs {
                         streams::hint(&format!("Waiting up to {most} for {holder}."));
                     }
                     thread::sleep(PAUSE);
+                }
+                Err(error) if access != Access::Change && sealed_copy::is_needed(&error) => {
+                    let opened = options.open(sealed_copy::make(place)?);
+                    let opened = opened.map_err(|error| naming::at(place, error))?;
+                    return Ok(Held::Here(Box::new(opened)));
                 }
                 opened => {
                     let opened = opened.map_err(|error| naming::at(place, error))?;

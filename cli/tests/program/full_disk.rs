@@ -116,3 +116,46 @@ fn a_rewrite_says_how_much_room_it_needs() {
     fs::remove_file(disk.at("other")).unwrap();
     on_disk(&["compact"], "").expect(0);
 }
+
+#[test]
+fn a_store_on_read_only_media_is_read_from_a_copy_and_not_changed() {
+    let Some(disk) = SmallDisk::mount(32) else { return };
+    let place = Place::with_files(&[("/memories/a.md", "a bean\n")]);
+    let store = disk.at("store");
+    let copied = Command::new("cp").arg("-r").arg(place.store()).arg(&store).status();
+    assert!(copied.unwrap().success());
+    let mut remount = Command::new("mount");
+    remount.args(["-o", "remount,ro"]).arg(disk.0.path());
+    assert!(remount.status().unwrap().success());
+    let scratch = place.beside("scratch");
+    fs::create_dir(&scratch).unwrap();
+    let (plain, backups) = (place.beside("plain"), place.beside("backups"));
+    let run_there = |args: &[&str]| {
+        let mut command = place.bare_command(args.iter().copied());
+        command.arg("--store").arg(&store).env("INMOST_PASSPHRASE", PASSPHRASE);
+        let ended = run(command.env("TMPDIR", &scratch), b"");
+        assert_eq!(fs::read_dir(&scratch).unwrap().count(), 0, "{args:?} leaves no copy");
+        ended
+    };
+    for (args, expected) in [
+        (&["ls"][..], "a.md"),
+        (&["cat", "/memories/a.md"], "a bean"),
+        (&["grep", "bean"], "a bean"),
+        (&["search", "beans"], "a bean"),
+        (&["log"], "The history is off"),
+        (&["stats"], "1 file"),
+        (&["status"], "files       1"),
+        (&["check"], "1 file"),
+        (&["export", "--yes", plain.to_str().unwrap()], "1 file"),
+        (&["backup", backups.to_str().unwrap()], "1 file"),
+    ] {
+        let ended = run_there(args);
+        assert!(ended.code == Some(0) && ended.out.contains(expected), "{args:?}: {ended:?}");
+        assert!(ended.err.contains("is on read-only media"), "{args:?}: {ended:?}");
+    }
+    assert_eq!(fs::read_to_string(plain.join("a.md")).unwrap(), "a bean\n");
+    for args in [&["rm", "/memories/a.md"][..], &["mv", "/memories/a.md", "/memories/b.md"]] {
+        let ended = run_there(args);
+        assert!(ended.err.contains("Read-only file system"), "{args:?}: {ended:?}");
+    }
+}

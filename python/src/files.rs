@@ -99,6 +99,7 @@ impl Files {
         let paths = given.iter().map(PyAnyMethods::extract).collect::<PyResult<Vec<Text<'_>>>>();
         let paths = named(py, "each of paths", paths)?;
         let paths: Vec<&str> = paths.iter().map(|path| &**path).collect();
+        self.shared.refuse_in_progress()?;
         let texts = py
             .detach(|| self.shared.handle().unlocked().read_many(&paths))
             .map_err(|error| errors::of_store(py, &error))?;
@@ -121,6 +122,7 @@ impl Files {
         let files = items(files, "files", "an iterable of NewFile")?;
         let files = files.iter().map(Owned::new).collect::<PyResult<Vec<_>>>()?;
         let new: Vec<_> = files.iter().map(Owned::borrow).collect();
+        self.shared.refuse_in_progress()?;
         let written = py
             .detach(|| self.shared.handle().unlocked().write_many(&new))
             .map_err(|error| errors::of_store(py, &error))?;

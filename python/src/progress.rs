@@ -1,9 +1,12 @@
 //! The callback `progress` of long calls.
 
+use std::cell::Cell;
+use std::ptr;
 use std::time::{Duration, Instant};
 
 use inmost::FileError;
 use inmost_keyd::OpenStore;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::arguments::wrong_type;
@@ -16,6 +19,13 @@ pub(crate) struct Progress {
     /// A count that the callback has not got yet.
     unreported: Option<u64>,
     error: Option<PyErr>,
+    /// The address of the store that works meanwhile; 0 for none.
+    store: usize,
+}
+
+thread_local! {
+    /// The store whose progress a function of this thread is told.
+    static TOLD: Cell<usize> = const { Cell::new(0) };
 }
 
 impl Progress {
@@ -33,7 +43,9 @@ impl Progress {
         if let Some(count) = self.unreported.take()
             && self.error.is_none()
         {
+            let before = TOLD.replace(self.store);
             self.error = self.callback.call1(py, (count,)).err();
+            TOLD.set(before);
         }
     }
 
@@ -49,7 +61,7 @@ impl<'py> FromPyObject<'_, 'py> for Progress {
     fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         if given.is_callable() {
             let callback = given.to_owned().unbind();
-            return Ok(Self { callback, last_call: None, unreported: None, error: None });
+            return Ok(Self { callback, last_call: None, unreported: None, error: None, store: 0 });
         }
         Err(wrong_type(&given, "a function of one number, or None"))
     }
@@ -75,13 +87,25 @@ pub(crate) fn reporting<T: Send, E: Send>(
 }
 
 impl Shared {
+    /// Refuses a call from the function that is told the progress of this store: the call would wait for itself for ever.
+    pub(crate) fn refuse_in_progress(&self) -> PyResult<()> {
+        if TOLD.get() == ptr::from_ref(self).addr() {
+            return Err(PyRuntimeError::new_err("a progress function must not use its store"));
+        }
+        Ok(())
+    }
+
     /// As [`Shared::with`], for work that reports its progress.
     pub(crate) fn reporting<T: Send, E: Into<FileError> + Send>(
         &self,
         py: Python<'_>,
-        progress: Option<Progress>,
+        mut progress: Option<Progress>,
         work: impl FnOnce(&OpenStore, &mut dyn FnMut(u64)) -> Result<T, E> + Send,
     ) -> PyResult<T> {
+        self.refuse_in_progress()?;
+        if let Some(progress) = &mut progress {
+            progress.store = ptr::from_ref(self).addr();
+        }
         let to_exception = |error: E| crate::errors::of_file(py, error.into());
         reporting(py, progress, to_exception, |progress| work(&self.handle(), progress))
     }

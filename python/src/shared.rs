@@ -91,6 +91,7 @@ impl Shared {
         py: Python<'_>,
         work: impl FnOnce(&OpenStore) -> Result<T, FileError> + Send,
     ) -> PyResult<T> {
+        self.refuse_in_progress()?;
         py.detach(|| work(&self.handle())).map_err(|error| errors::of_file(py, error))
     }
 }

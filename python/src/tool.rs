@@ -37,8 +37,9 @@ impl MemoryTool {
         self.shared.handle().tool(self.options.clone())
     }
 
-    fn run(&self, py: Python<'_>, json: &[u8]) -> ToolResult {
-        ToolResult::new(py, py.detach(|| self.tool().run_json(json)))
+    fn run(&self, py: Python<'_>, json: &[u8]) -> PyResult<ToolResult> {
+        self.shared.refuse_in_progress()?;
+        Ok(ToolResult::new(py, py.detach(|| self.tool().run_json(json))))
     }
 }
 
@@ -49,16 +50,16 @@ impl MemoryTool {
         if let Ok(json) = call.cast::<PyString>() {
             // A lone surrogate has no encoding in UTF-8. As it is passed on here, the tool answers that the JSON is not valid.
             let json = json.call_method1("encode", ("utf-8", "surrogatepass"))?;
-            return Ok(self.run(py, json.cast::<PyBytes>()?.as_bytes()));
+            return self.run(py, json.cast::<PyBytes>()?.as_bytes());
         }
         if let Ok(json) = call.cast::<PyBytes>() {
-            return Ok(self.run(py, json.as_bytes()));
+            return self.run(py, json.as_bytes());
         }
         if let Ok(json) = call.cast::<PyByteArray>() {
-            return Ok(self.run(py, &Wiped::new(json.to_vec())));
+            return self.run(py, &Wiped::new(json.to_vec()));
         }
         if let Some(json) = call.cast_exact::<PyDict>().ok().and_then(json::of_dict) {
-            return Ok(self.run(py, &json));
+            return self.run(py, &json);
         }
         if let Some(dump) = call.getattr_opt("model_dump")? {
             // A block of an SDK.
@@ -70,12 +71,13 @@ impl MemoryTool {
             ));
         }
         let json = py.import("json")?.getattr("dumps")?.call1((call,))?;
-        Ok(self.run(py, json.cast::<PyString>()?.to_str()?.as_bytes()))
+        self.run(py, json.cast::<PyString>()?.to_str()?.as_bytes())
     }
 
     /// Deletes everything that the model can see, and hidden files beside it.
-    fn clear(&self, py: Python<'_>) -> ToolResult {
-        ToolResult::new(py, py.detach(|| self.tool().clear()))
+    fn clear(&self, py: Python<'_>) -> PyResult<ToolResult> {
+        self.shared.refuse_in_progress()?;
+        Ok(ToolResult::new(py, py.detach(|| self.tool().clear())))
     }
 
     fn __reduce__(_this: &Bound<'_, Self>) -> PyResult<()> {

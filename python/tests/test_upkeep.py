@@ -189,6 +189,26 @@ def test_what_progress_raises_comes_when_the_work_is_done(tmp_path: Path, key: b
             store.compact(progress=7)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
+def test_a_progress_function_cannot_use_its_store(store: inmost.Store) -> None:
+    store.files.write("/memories/a.md", "tea")
+    calls: list[Callable[[], object]] = [
+        lambda: store.files.write("/memories/a.md", "coffee"),
+        lambda: store.files.read_many(["/memories/a.md"]),
+        lambda: store.files.write_many([]),
+        lambda: store.memory_tool().call({"command": "view", "path": "/memories"}),
+        lambda: store.memory_tool().clear(),
+        lambda: store.check(),
+    ]
+    for call in calls:
+        # It would wait for ever for the check, which waits for it.
+        with pytest.raises(RuntimeError, match="a progress function must not use its store"):
+            store.check(progress=lambda _, call=call: call())
+    with inmost.Store.in_memory() as other:
+        store.check(progress=lambda count: other.files.write("/memories/count", str(count)))
+        assert int(other.files.read("/memories/count")) > 0
+    store.files.write("/memories/a.md", "coffee")
+
+
 def test_a_store_of_unknown_freshness_is_refused_on_request(tmp_path: Path, key: bytes) -> None:
     path, anchor = tmp_path / "s", tmp_path / "anchor"
     with inmost.Store.create(path, raw_key=key, anchor=anchor) as store:

@@ -239,7 +239,7 @@ class Store:
 
         Damage is not an error here; the report lists it. Writers wait meanwhile, readers do not. `progress` gets the number of
         records read so far, a few times a second and at the end; each record is read twice. It runs in this thread while
-        writers wait, so it must not use the store. An exception that it raises comes when the work is done. This holds for
+        writers wait, so a call of this store from there is a `RuntimeError`. An exception that it raises comes when the work is done. This holds for
         every `progress` of this package.
         """
 

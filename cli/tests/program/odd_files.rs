@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
 
-use crate::inmost::{CHEAP, Place};
+use crate::inmost::{CHEAP, Place, run};
 
 const PRECIOUS: &str = "precious";
 
@@ -115,4 +115,54 @@ fn init_does_not_take_a_folder_of_other_files_for_its_own() {
     let init = place.run(["init"].iter().chain(&CHEAP), "");
     init.expect_failure(12, ".store.creating contains files that do not belong to a store");
     assert_eq!(fs::read_to_string(folder.join("letter")).unwrap(), "dear");
+}
+
+/// The owners of everything in the store.
+#[cfg(unix)]
+fn owners(place: &Place) -> Vec<u32> {
+    use std::os::unix::fs::MetadataExt;
+    let paths = place.files_on_disk();
+    let mut owners: Vec<u32> = paths.iter().map(|it| fs::metadata(it).unwrap().uid()).collect();
+    owners.dedup();
+    owners
+}
+
+/// `sudo inmost` on a user's store left files of root, which the user could not open any more.
+#[cfg(target_os = "linux")]
+#[test]
+fn roots_command_does_not_touch_a_store_of_another_user() {
+    const USER: &str = "65534";
+    let place = Place::with_files(&[("/memories/a", "1")]);
+    let folder = place.store().parent().unwrap().to_owned();
+    let given = Command::new("chown").args(["-R", USER]).arg(&folder).output();
+    if !given.is_ok_and(|it| it.status.success()) {
+        eprintln!("SKIPPED: only root can give files to another user, so nothing was tested");
+        return;
+    }
+    let as_user = |args: &[&str]| {
+        let own = place.command(args);
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid", USER, "--regid", USER, "--clear-groups"]);
+        command.arg(own.get_program()).args(args).current_dir(&folder);
+        for (name, value) in own.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        run(command.env("XDG_RUNTIME_DIR", &folder), b"")
+    };
+    for args in [&["ls"][..], &["check"], &["compact"], &["rm", "/memories/a"]] {
+        let refused = place.run(args, "").expect_failure(14, "65534");
+        assert!(refused.err.contains("user"), "{refused:?}");
+        assert_eq!(owners(&place), [65_534], "{args:?}");
+    }
+    assert_eq!(as_user(&["cat", "/memories/a"]).out, "1");
+    // What root has left in it otherwise is named, with its owner, and nothing is changed.
+    let anchor = place.store().join("anchor");
+    assert!(Command::new("chown").arg("0").arg(&anchor).status().unwrap().success());
+    let refused = as_user(&["cat", "/memories/a"]);
+    refused.expect_failure(14, "anchor belongs to user 0");
+    assert!(Command::new("chown").arg(USER).arg(&anchor).status().unwrap().success());
+    assert_eq!(as_user(&["cat", "/memories/a"]).out, "1");
 }

@@ -45,7 +45,7 @@ fn a_client_of_another_version_is_refused_and_can_lock() {
     let place = Place::with_store();
     let daemon = place.unlock(&[]);
     let (_, said) = greet(&place, &json!({ "version": 1 }));
-    assert_eq!(said, json!({ "Refused": { "OtherVersion": 8 } }));
+    assert_eq!(said, json!({ "Refused": { "OtherVersion": 9 } }));
     let (mut stream, said) = greet(&place, &json!({ "version": 1, "purpose": "Lock" }));
     assert_eq!(said, "Ending");
     assert_eq!(stream.read(&mut [0]).unwrap(), 0);

@@ -25,9 +25,12 @@ impl JournaledEngine {
     pub(crate) fn create(
         folder: &Path,
         engine: Box<dyn LocalEngine>,
-        around: Surroundings,
+        mut around: Surroundings,
     ) -> Result<Self, StorageError> {
         let id = new_id();
+        if !around.ballast.is_disk_ample() {
+            around.tuning.half_blocks = around.tuning.half_blocks_most;
+        }
         let bytes = medium::blank(&Slot::first(id, around.tuning.half_blocks), &*around.mac);
         let file = JournalFile::create(folder, &bytes, Arc::clone(&around.watched))?;
         Self::begin(id, Box::new(file), engine, around)

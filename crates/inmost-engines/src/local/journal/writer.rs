@@ -65,10 +65,10 @@ impl Shared {
     fn is_growing(&self) -> bool {
         self.half_blocks.load(Ordering::SeqCst) < self.tuning.half_blocks_most
             && !self.ballast.is_short()
-            && !self.ballast.is_disk_nearly_full()
     }
 
-    /// Doubles the halves, or more, so that an entry of so many bytes fits one. Returns whether the disk has room for that.
+    /// Doubles the halves, or more, so that an entry of so many bytes fits one. On a disk with little room, they take their whole
+    /// length at once. Returns whether the disk has room for that.
     ///
     /// The journal is empty when a longer one takes its place, and both have the same position in their slots. So it does not matter
     /// which of them a crash leaves, as long as no entry is in the new one before its name is durable.
@@ -80,7 +80,10 @@ impl Shared {
         // It is replaced by its name.
         self.watched.check()?;
         self.wipe(writer)?;
-        let doubled = self.half_blocks.load(Ordering::SeqCst).saturating_mul(2);
+        let doubled = match self.half_blocks.load(Ordering::SeqCst) {
+            blocks if self.ballast.is_disk_ample() => blocks.saturating_mul(2),
+            _ => u32::MAX,
+        };
         let needed = u32::try_from(entry.div_ceil(layout::BLOCK)).unwrap_or(u32::MAX);
         let half_blocks = doubled.min(self.tuning.half_blocks_most).max(needed);
         let turn = lock(&self.checkpointer);

@@ -123,7 +123,7 @@ fn the_tool_is_one_flat_object_of_the_six_commands() {
     client.end().expect(0);
 }
 
-/// The keys of a schema that Gemini accepts (Schema of its API), and those of OpenAI (supported schemas of structured outputs).
+/// The keys of a schema that Gemini accepts (`Schema` of its API), and those that structured outputs of `OpenAI` accept.
 const GEMINI: &str = "type format title description nullable enum maxItems minItems properties required minProperties \
                       maxProperties minLength maxLength pattern example anyOf propertyOrdering default items minimum maximum";
 const OPENAI: &str = "type description properties required items enum const anyOf $ref $defs additionalProperties pattern \
@@ -140,7 +140,7 @@ fn assert_is_accepted(schema: &Value) {
             "type" => assert!(value.is_string(), "{schema}"),
             "enum" => assert!(schema["type"] == "string", "{schema}"),
             // OpenAI refuses a union at the top level; no schema here has one.
-            "anyOf" => panic!("a union: {schema}"),
+            "anyOf" => assert_eq!(value, &Value::Null, "a union: {schema}"),
             _ => {}
         }
     }

@@ -162,7 +162,7 @@ fn roots_command_does_not_touch_a_store_of_another_user() {
     let anchor = place.store().join("anchor");
     assert!(Command::new("chown").arg("0").arg(&anchor).status().unwrap().success());
     let refused = as_user(&["cat", "/memories/a"]);
-    refused.expect_failure(14, "anchor belongs to user 0");
+    refused.expect_failure(14, "The file anchor of the store belongs to another user, number 0");
     assert!(Command::new("chown").arg(USER).arg(&anchor).status().unwrap().success());
     assert_eq!(as_user(&["cat", "/memories/a"]).out, "1");
 }

@@ -3,14 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use inmost_format::crypto::prf;
+use inmost_format::record::codec;
+use zeroize::Zeroizing;
 
 use crate::chains::Vector;
 use crate::device::{Device, Shown, random};
 use crate::error::SyncError;
-use crate::object::{Change, Changes, seal};
+use crate::object::{Change, Changes, MOST_BASES, seal};
 use crate::pool::Pool;
 use crate::store::{Entry, Store};
-use crate::tree::{Base, FileId, Text, tree};
+use crate::tree::{Base, FileId, Text, TextHead, copy_id, copy_path, tree};
 
 impl Device {
     /// Compares the store with what was shown. What differs becomes states in a sealed object of the outbox. Nothing is saved yet.
@@ -23,22 +25,67 @@ impl Device {
             return Ok(false);
         }
         let resolved = self.resolved(&found);
-        let mut draft = Draft { pool: Pool::default(), states: Vec::new(), tops: Vec::new() };
-        for (id, shown) in &self.shown {
-            let state = found.files.remove(id).unwrap_or_default();
-            self.draft_shown(&mut draft, (*id, shown), state, &resolved);
+        let before = self.number;
+        let mut draft = Draft::default();
+        // First, because what follows replaces them.
+        for (file, head) in self.unshown(&found, &resolved) {
+            draft.add_copy(file, &head);
+            self.publish_if_full(&mut draft, now)?;
+        }
+        let ids: Vec<FileId> = self.shown.keys().copied().collect();
+        for id in ids {
+            let state = found.files.remove(&id).unwrap_or_default();
+            let Some(shown) = self.shown.get(&id) else { continue };
+            self.draft_shown(&mut draft, (id, shown), state, &resolved);
+            self.publish_if_full(&mut draft, now)?;
         }
         for (number, path, version, text) in std::mem::take(&mut found.fresh) {
             self.draft_fresh(&mut draft, (number, path, version), text)?;
+            self.publish_if_full(&mut draft, now)?;
         }
         if draft.states.is_empty() {
             for (id, top) in draft.tops {
                 self.show(id, top);
             }
-            return Ok(false);
+        } else {
+            self.publish(draft, now)?;
         }
-        self.publish(draft, now)?;
-        Ok(true)
+        Ok(self.number != before)
+    }
+
+    fn publish_if_full(&mut self, draft: &mut Draft, now: u64) -> Result<(), SyncError> {
+        if draft.len + draft.pool.len() < FULL {
+            return Ok(());
+        }
+        self.publish(std::mem::take(draft), now)
+    }
+
+    /// Heads that are about to be replaced although nobody has seen them here, because the store did not take their conflict copies.
+    /// They are published as these copies.
+    fn unshown(&self, found: &Found, resolved: &BTreeSet<FileId>) -> Vec<(FileId, TextHead)> {
+        let mut unshown = Vec::new();
+        for (id, shown) in self.shown.iter().filter(|(_, shown)| shown.copy_of.is_none()) {
+            let is_replaced = match found.files.get(id) {
+                Some(Local::Gone | Local::Changed { text: Some(_), .. }) => true,
+                _ => resolved.contains(id),
+            };
+            let Some(heads) = self.heads.get(id).filter(|_| is_replaced) else { continue };
+            let copies = self.shown.values().filter(|copy| copy.copy_of == Some(*id));
+            let mut seen: BTreeSet<&str> = copies.map(|copy| copy.text.as_str()).collect();
+            seen.insert(&shown.text);
+            for head in &heads.texts {
+                let copy = copy_id(*id, &head.dot);
+                if self.chains.covers(&shown.texts, &head.dot)
+                    && !self.chains.covers(&shown.merged, &head.dot)
+                    && !self.shown.contains_key(&copy)
+                    && !self.heads.contains_key(&copy)
+                    && seen.insert(&head.text)
+                {
+                    unshown.push((copy, head.clone()));
+                }
+            }
+        }
+        unshown
     }
 
     /// Seals the states, and shows what they say.
@@ -135,11 +182,13 @@ impl Device {
             return;
         }
         let wants = self.wants();
+        let wants: BTreeMap<&str, (&FileId, &Shown)> =
+            wants.iter().map(|(id, want)| (want.path.as_str(), (id, want))).collect();
         fresh.retain(|(number, path, version, text)| {
-            let is_free = |id: &FileId| !self.shown.contains_key(id);
-            let at_path = wants.iter().find(|(id, want)| want.path == *path && is_free(id));
+            let at_path = wants.get(path.as_str());
+            let at_path = at_path.filter(|(id, _)| !self.shown.contains_key(*id));
             let Some((id, want)) = at_path else { return true };
-            let mut shown = Shown { number: *number, version: *version, ..want.clone() };
+            let mut shown = Shown { number: *number, version: *version, ..(*want).clone() };
             if want.text != *text {
                 // It stands for no more than the states that are merged in it: what came after them is still to be shown.
                 let base = want.bases.iter().find(|base| base.text == *text);
@@ -147,7 +196,7 @@ impl Device {
                 (shown.texts, shown.merged) = (base.vector.clone(), base.vector.clone());
                 (shown.text, shown.bases) = (base.text.clone(), Vec::new());
             }
-            self.shown.insert(*id, shown);
+            self.shown.insert(**id, shown);
             false
         });
     }
@@ -205,8 +254,8 @@ impl Device {
         let (text, path, version) = match local {
             Local::Gone => {
                 if shown.copy_of.is_none() {
-                    let over = self.chains.join([&shown.texts, &shown.paths]);
-                    draft.states.push(Change::Delete { file: id, over });
+                    let (over, paths) = (shown.texts.clone(), shown.paths.clone());
+                    draft.push(Change::Delete { file: id, over, paths });
                 }
                 draft.tops.push((id, None));
                 return;
@@ -245,7 +294,8 @@ impl Device {
         text: Text,
     ) -> Result<(), SyncError> {
         // Equal files of two devices are one file. The id of one that is known already stands for another life of it.
-        let digest = prf::checksum(&[path.as_bytes(), b"\0", text.as_bytes()].concat());
+        let named = Zeroizing::new([path.as_bytes(), b"\0", text.as_bytes()].concat());
+        let digest = prf::checksum(&named);
         let mut id = FileId(self.circle.key.file_id(&self.circle.id, &digest));
         if self.heads.contains_key(&id) || self.shown.contains_key(&id) {
             id = FileId(random()?);
@@ -320,28 +370,46 @@ impl Found {
 }
 
 /// An object that is being made.
+#[derive(Default)]
 struct Draft {
     pool: Pool,
     states: Vec<Change>,
+    /// The bytes of the states.
+    len: usize,
     /// What is shown once the object is in the outbox.
     tops: Vec<(FileId, Option<Top>)>,
 }
 
 impl Draft {
+    fn push(&mut self, state: Change) {
+        self.len += codec::encoded_len(&state).unwrap_or_default();
+        self.states.push(state);
+    }
+
+    /// Adds a file from the text of a head.
+    fn add_copy(&mut self, file: FileId, head: &TextHead) {
+        let (over, path) = (Vector::default(), copy_path(head));
+        let (text, bases) = (self.pool.put(&head.text), Vec::new());
+        let (paths, name) = (over.clone(), path.clone());
+        self.push(Change::Text { file, over, text, path, bases });
+        self.push(Change::Path { file, over: paths, path: name });
+    }
+
     fn add(&mut self, id: FileId, top: Top) {
         let shown = &top.shown;
         if top.has_text {
-            self.states.push(Change::Text {
+            let state = Change::Text {
                 file: id,
                 over: shown.texts.clone(),
                 text: self.pool.put(&shown.text),
                 path: shown.wanted.clone(),
                 bases: self.pool.put_bases(&shown.bases),
-            });
+            };
+            self.push(state);
         }
         if top.has_path {
             let (over, path) = (shown.paths.clone(), shown.wanted.clone());
-            self.states.push(Change::Path { file: id, over, path });
+            self.push(Change::Path { file: id, over, path });
         }
         self.tops.push((id, Some(top)));
     }
@@ -353,5 +421,5 @@ struct Top {
     has_path: bool,
 }
 
-/// The most base texts of a state.
-const MOST_BASES: usize = 8;
+/// The bytes of texts and states from which the next ones go into another object, so that none is too large. Tests split more.
+const FULL: usize = if cfg!(test) { 256 } else { 64 << 20 };

@@ -121,10 +121,10 @@ impl Device {
         let Changes { label, lamport, time, pool, states, .. } = changes;
         for state in states {
             match state {
-                Change::Delete { file, over } => {
+                Change::Delete { file, over, paths } => {
                     let heads = self.heads.entry(file).or_default();
                     heads.texts.retain(|head| !self.chains.covers(&over, &head.dot));
-                    heads.paths.retain(|head| !self.chains.covers(&over, &head.dot));
+                    heads.paths.retain(|head| !self.chains.covers(&paths, &head.dot));
                 }
                 Change::Text { file, over, text, path, bases } => {
                     let (Some(text), Some(bases)) = (pool.get(text), pool.bases(bases)) else {
@@ -159,7 +159,7 @@ impl Device {
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, SyncError> {
-        let stored = codec::decode_long::<Stored>(bytes).ok().and_then(Stored::into_device);
+        let stored = codec::decode_own::<Stored>(bytes).ok().and_then(Stored::into_device);
         stored.ok_or(SyncError::StateUnreadable)
     }
 }

@@ -1,11 +1,11 @@
 //! Exchanging objects with a place.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use crate::chains::{Dot, Tag};
-use crate::device::{Device, Peer};
+use crate::device::Device;
 use crate::error::SyncError;
-use crate::object::{Changes, open};
+use crate::object::{Changes, Sealed, open};
 use crate::place::Place;
 
 /// What was exchanged.
@@ -17,32 +17,50 @@ pub(crate) struct Exchanged {
 }
 
 impl Device {
-    /// Puts the objects of the outbox that the place does not list. The same bytes are put until they are listed.
+    /// The objects of the outbox that the place has: those that it lists, if all other devices have read them or it has their bytes. A
+    /// sync program may leave one that is cut, and nobody else can repair it.
+    pub(crate) fn whole(&self, place: &impl Place, listed: &BTreeSet<Dot>) -> BTreeSet<Dot> {
+        let is_whole = |sealed: &&Sealed| {
+            listed.contains(&sealed.dot)
+                && (self.is_read(&sealed.dot)
+                    || place
+                        .get(&sealed.dot)
+                        .is_ok_and(|bytes| bytes.as_ref() == Some(&sealed.bytes)))
+        };
+        self.outbox.iter().filter(is_whole).map(|sealed| sealed.dot).collect()
+    }
+
+    /// Whether all other devices have read an object.
+    fn is_read(&self, dot: &Dot) -> bool {
+        let mut peers = self.peers.values();
+        !self.peers.is_empty() && peers.all(|peer| self.chains.covers(&peer.vector, dot))
+    }
+
+    /// Puts the objects of the outbox that the place does not have. The same bytes are put until it has them.
     pub(crate) fn flush(
-        &mut self,
+        &self,
         place: &impl Place,
-        listed: &BTreeSet<Dot>,
+        whole: &BTreeSet<Dot>,
     ) -> Result<usize, SyncError> {
         let mut put = 0;
-        for sealed in self.outbox.iter().filter(|sealed| !listed.contains(&sealed.dot)) {
+        for sealed in self.outbox.iter().filter(|sealed| !whole.contains(&sealed.dot)) {
             place.put(&sealed.dot, &sealed.bytes).map_err(SyncError::Place)?;
             put += 1;
         }
         Ok(put)
     }
 
-    /// Drops objects from the outbox that are listed and that the other devices have read. Of those that some have not, the newest are
+    /// Drops objects from the outbox that the place has and that the other devices have read. Of those that some have not, the newest are
     /// kept: a place may lose what it has listed.
-    pub(crate) fn settle(&mut self, listed: &BTreeSet<Dot>) {
+    pub(crate) fn settle(&mut self, whole: &BTreeSet<Dot>) {
         let rest = self.outbox.len().saturating_sub(KEPT);
         let mut at = 0;
-        let (chains, peers) = (&self.chains, &self.peers);
-        self.outbox.retain(|sealed| {
+        let mut outbox = std::mem::take(&mut self.outbox);
+        outbox.retain(|sealed| {
             at += 1;
-            let has_read = |peer: &Peer| chains.covers(&peer.vector, &sealed.dot);
-            let is_read = !peers.is_empty() && peers.values().all(has_read);
-            !listed.contains(&sealed.dot) || !(is_read || at <= rest)
+            !whole.contains(&sealed.dot) || !(self.is_read(&sealed.dot) || at <= rest)
         });
+        self.outbox = outbox;
     }
 
     /// Reads what can be read: an object after its predecessor and all that its device had read. An object that is missing or damaged
@@ -54,35 +72,32 @@ impl Device {
         progress: &mut dyn FnMut(usize),
     ) -> Result<Exchanged, SyncError> {
         let mut exchanged = Exchanged::default();
-        let mut todo: Vec<Dot> =
-            listed.iter().filter(|dot| !self.chains.contains(dot)).copied().collect();
-        // Lamport times are sealed, but numbers are a fair guess at the order.
-        todo.sort_by_key(|dot| dot.number);
+        // An object is tried again when a predecessor was read, and only then: opening takes time, also of what is none.
+        let mut todo: VecDeque<Dot> = listed.iter().copied().collect();
         let mut opened: Vec<(Dot, Option<Tag>, Changes)> = Vec::new();
         let mut is_foreign = false;
-        loop {
-            let before = exchanged.read;
-            for dot in std::mem::take(&mut todo) {
-                match self.fetch(place, &dot)? {
-                    Some((previous, changes)) => opened.push((dot, previous, changes)),
-                    None => todo.push(dot),
-                }
+        while let Some(dot) = todo.pop_front() {
+            if self.chains.contains(&dot) {
+                continue;
             }
-            for (dot, previous, changes) in std::mem::take(&mut opened) {
-                if !self.chains.is_within(&changes.seen, &self.vector) {
-                    opened.push((dot, previous, changes));
+            let Some((previous, changes)) = self.fetch(place, &dot) else { continue };
+            opened.push((dot, previous, changes));
+            // Others may have waited for it.
+            while let Some(at) = opened.iter().position(|(.., changes)| self.is_ready(changes)) {
+                let (dot, previous, changes) = opened.swap_remove(at);
+                if self.chains.contains(&dot) {
                     continue;
                 }
                 is_foreign |= self.own.contains(&dot.log);
                 self.learn(dot, previous, changes);
                 exchanged.read += 1;
                 progress(exchanged.read);
-            }
-            if exchanged.read == before {
-                break;
+                let number = dot.number.saturating_add(1);
+                let next = |tag| Dot { number, tag: Tag([tag; 16]), ..dot };
+                todo.extend(listed.range(next(0)..=next(u8::MAX)));
             }
         }
-        exchanged.waiting = todo.len() + opened.len();
+        exchanged.waiting = listed.iter().filter(|dot| !self.chains.contains(dot)).count();
         if is_foreign {
             // Another copy of this device writes to its log, or its store was put back.
             self.begin_log()?;
@@ -90,23 +105,26 @@ impl Device {
         Ok(exchanged)
     }
 
-    /// Opens an object if its predecessor was read.
-    fn fetch(
-        &self,
-        place: &impl Place,
-        dot: &Dot,
-    ) -> Result<Option<(Option<Tag>, Changes)>, SyncError> {
+    /// Whether all was read that its device had read, and its states replace nothing else: what they replace must not depend on the
+    /// order of reading.
+    fn is_ready(&self, changes: &Changes) -> bool {
+        self.chains.is_within(&changes.seen, &self.vector)
+            && changes.vectors().all(|vector| self.chains.is_within(vector, &changes.seen))
+    }
+
+    /// Opens an object if its predecessor was read. One that cannot be read is waited for, and keeps nothing else from being read.
+    fn fetch(&self, place: &impl Place, dot: &Dot) -> Option<(Option<Tag>, Changes)> {
         let before = dot.number.saturating_sub(1);
         let mut previous: Vec<Option<Tag>> = self.chains.tags(dot.log, before).map(Some).collect();
         if dot.number == 1 {
             previous.push(None);
         }
         if previous.is_empty() {
-            return Ok(None);
+            return None;
         }
-        let Some(bytes) = place.get(dot).map_err(SyncError::Place)? else { return Ok(None) };
+        let bytes = place.get(dot).ok()??;
         let opened = |tag: Option<Tag>| Some((tag, open(&self.circle, dot, tag, &bytes)?));
-        Ok(previous.into_iter().find_map(opened))
+        previous.into_iter().find_map(opened)
     }
 }
 

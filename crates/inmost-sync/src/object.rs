@@ -33,12 +33,12 @@ pub(crate) struct Changes {
     pub(crate) states: Vec<Change>,
 }
 
-/// A value of one register of a file. `over` names the states that it replaces.
+/// A value of one register of a file. `over` names the states that it replaces; a deletion has `paths` for those of the path.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum Change {
     Text { file: FileId, over: Vector, text: u32, path: String, bases: Vec<PooledBase> },
     Path { file: FileId, over: Vector, path: String },
-    Delete { file: FileId, over: Vector },
+    Delete { file: FileId, over: Vector, paths: Vector },
 }
 
 /// A sealed object and its name in a place.
@@ -83,7 +83,7 @@ pub(crate) fn open(
     let (version, rest) = bytes.split_first()?;
     let (nonce, rest) = rest.split_first_chunk::<24>()?;
     let (body, tag) = rest.split_last_chunk::<16>()?;
-    if *version != VERSION || *tag != dot.tag.0 || bytes.len() > MOST + FRAME {
+    if *version != VERSION || *tag != dot.tag.0 || bytes.len() > MOST_SEALED {
         return None;
     }
     let mut body = Wiped::new(body.to_vec());
@@ -95,14 +95,34 @@ pub(crate) fn open(
     changes.is_sound().then_some(changes)
 }
 
+impl Change {
+    /// The vectors that it names.
+    fn vectors(&self) -> impl Iterator<Item = &Vector> {
+        let (over, paths, bases) = match self {
+            Self::Text { over, bases, .. } => (over, None, &bases[..]),
+            Self::Path { over, .. } => (over, None, &[][..]),
+            Self::Delete { over, paths, .. } => (over, Some(paths), &[][..]),
+        };
+        [over].into_iter().chain(paths).chain(bases.iter().map(|base| &base.vector))
+    }
+}
+
 impl Changes {
+    /// The vectors that its states name.
+    pub(crate) fn vectors(&self) -> impl Iterator<Item = &Vector> {
+        self.states.iter().flat_map(Change::vectors)
+    }
+
     /// Whether every text that is named is there, the label can be a part of a name, and paths are paths.
     fn is_sound(&self) -> bool {
         let is_there = |text: u32| self.pool.get(text).is_some();
         is_label(&self.label)
             && self.states.iter().all(|change| match change {
                 Change::Text { text, bases, path, .. } => {
-                    is_path(path) && is_there(*text) && bases.iter().all(|base| is_there(base.text))
+                    is_path(path)
+                        && is_there(*text)
+                        && bases.len() <= MOST_BASES
+                        && bases.iter().all(|base| is_there(base.text))
                 }
                 Change::Path { path, .. } => is_path(path),
                 Change::Delete { .. } => true,
@@ -140,6 +160,10 @@ const LENGTH: usize = 4;
 const FRAME: usize = 1 + 24 + 16;
 /// The most bytes of an object before sealing.
 const MOST: usize = 512 << 20;
+/// The most bytes of an object.
+pub(crate) const MOST_SEALED: usize = MOST + FRAME;
+/// The most base texts of a state.
+pub(crate) const MOST_BASES: usize = 8;
 
 #[cfg(test)]
 mod tests {
@@ -187,6 +211,19 @@ mod tests {
         for label in ["", "a/b", "a\n", "\u{e9}", " a", &"a".repeat(33)] {
             let sealed = seal(&circle, (LogId([2; 16]), 1, None), &changes(label)).unwrap();
             assert!(open(&circle, &sealed.dot, None, &sealed.bytes).is_none(), "{label:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_with_too_many_base_texts_is_refused() {
+        let circle = circle();
+        let mut changes = changes("laptop");
+        for count in 1..=MOST_BASES + 1 {
+            let Some(Change::Text { bases, .. }) = changes.states.first_mut() else { panic!() };
+            bases.push(PooledBase { vector: Vector::default(), text: 0 });
+            let sealed = seal(&circle, (LogId([2; 16]), 1, None), &changes).unwrap();
+            let opened = open(&circle, &sealed.dot, None, &sealed.bytes);
+            assert_eq!(opened.is_some(), count <= MOST_BASES);
         }
     }
 

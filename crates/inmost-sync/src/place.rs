@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::chains::{Dot, LogId, Tag};
+use crate::object::MOST_SEALED;
 
 /// Where devices leave sealed objects for each other: a folder that a sync program keeps in step, or anything that can list, put
 /// whole objects and get them. It may delay, reorder, repeat and lose objects and show others; it can then delay changes, and
@@ -81,12 +82,19 @@ impl Place for FolderPlace {
 
     fn get(&self, dot: &Dot) -> io::Result<Option<Vec<u8>>> {
         let path = self.file(dot);
-        match fs::symlink_metadata(&path) {
-            Ok(found) if !found.is_file() || found.len() > MOST_BYTES => return Ok(None),
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            found => found?,
+        let read = || -> io::Result<Vec<u8>> {
+            // A link could lead anywhere, and a pipe never ends.
+            let is_folder = fs::symlink_metadata(path.parent().unwrap_or(&path))?.is_dir();
+            let found = fs::symlink_metadata(&path)?;
+            let most = u64::try_from(MOST_SEALED).unwrap_or(u64::MAX);
+            if !is_folder || !found.is_file() || found.len() > most {
+                return Err(ErrorKind::NotFound.into());
+            }
+            let mut bytes = Vec::new();
+            File::open(&path)?.take(most).read_to_end(&mut bytes)?;
+            Ok(bytes)
         };
-        match fs::read(path) {
+        match read() {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             read => read.map(Some),
         }
@@ -96,9 +104,17 @@ impl Place for FolderPlace {
         let path = self.file(dot);
         let folder = path.parent().unwrap_or(&self.folder);
         fs::create_dir_all(folder)?;
+        if !fs::symlink_metadata(folder)?.is_dir() {
+            return Err(ErrorKind::NotADirectory.into());
+        }
         // Other devices must never list a part of it under its name.
         let temporary = folder.join(format!(".{}.new", hex(&dot.tag.0)));
-        let mut file = File::create(&temporary)?;
+        // A link that somebody has put there must not be followed: it could name any file of the user.
+        match fs::remove_file(&temporary) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = File::options().write(true).create_new(true).open(&temporary)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         drop(file);
@@ -143,9 +159,6 @@ pub(crate) fn unhex<const N: usize>(text: &str) -> Option<[u8; N]> {
     Some(bytes)
 }
 
-/// More bytes than any object has.
-const MOST_BYTES: u64 = 600 << 20;
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,5 +200,31 @@ mod tests {
         assert_eq!(place.get(&Dot { number: 2, ..dot }).unwrap(), None);
         assert_eq!(fs::read_dir(log).unwrap().count(), 2);
         assert!(FolderPlace::open(folder.path().join("absent")).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_in_the_folder_lead_to_no_other_file() {
+        use std::os::unix::fs::symlink;
+
+        let (folder, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let place = FolderPlace::open(folder.path()).unwrap();
+        let dot = Dot { log: LogId([1; 16]), number: 1, tag: Tag([2; 16]) };
+        place.put(&dot, b"bytes").unwrap();
+        let (path, file) = (place.file(&dot), home.path().join("file"));
+        let log = path.parent().unwrap();
+        fs::write(&file, "mine").unwrap();
+
+        fs::remove_file(&path).unwrap();
+        symlink(&file, log.join(format!(".{}.new", hex(&dot.tag.0)))).unwrap();
+        place.put(&dot, b"bytes").unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"mine");
+        assert_eq!(place.get(&dot).unwrap().unwrap(), b"bytes");
+
+        fs::rename(log, home.path().join("log")).unwrap();
+        symlink(home.path().join("log"), log).unwrap();
+        assert_eq!(place.get(&dot).unwrap(), None);
+        assert!(place.put(&Dot { number: 2, ..dot }, b"bytes").is_err());
+        assert_eq!(fs::read_dir(home.path().join("log")).unwrap().count(), 1);
     }
 }

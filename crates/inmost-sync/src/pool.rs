@@ -16,6 +16,8 @@ pub(crate) struct Pool {
     texts: Vec<Text>,
     /// Indices by the SHA-256 of the text, while texts are put in.
     indices: HashMap<[u8; 32], u32>,
+    /// The bytes of the texts that were put in.
+    len: usize,
 }
 
 /// A base text whose text is in a pool.
@@ -39,8 +41,14 @@ impl Pool {
         }
         let index = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
         self.texts.push(text.clone());
+        self.len += text.len();
         self.indices.insert(digest, index);
         index
+    }
+
+    /// The bytes of the texts that were put in.
+    pub(crate) fn len(&self) -> usize {
+        self.len
     }
 
     pub(crate) fn put_bases(&mut self, bases: &[Base]) -> Vec<PooledBase> {
@@ -69,6 +77,6 @@ impl<'de> Deserialize<'de> for Pool {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let texts = Vec::<String>::deserialize(deserializer)?;
         let texts = texts.into_iter().map(|text| Arc::new(Zeroizing::new(text))).collect();
-        Ok(Self { texts, indices: HashMap::new() })
+        Ok(Self { texts, ..Self::default() })
     }
 }

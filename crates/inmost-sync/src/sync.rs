@@ -108,7 +108,8 @@ impl<'s> Sync<'s> {
             if is_known {
                 break;
             }
-            let bytes = place.get(dot).map_err(SyncError::Place)?;
+            // Another first object may be readable.
+            let bytes = place.get(dot).ok().flatten();
             is_known = bytes.is_some_and(|bytes| open(&circle, dot, None, &bytes).is_some());
         }
         if !is_known {
@@ -211,11 +212,13 @@ pub(crate) fn run(
         run.pull(place, listed, &mut report, progress)?;
     }
     run.capture()?;
-    let mut listed = listed?;
-    report.sent = run.device.flush(place, &listed)?;
-    run.device.settle(&listed);
+    let listed = listed?;
+    let mut whole = run.device.whole(place, &listed);
+    // A place that is full or cannot be written can be read all the same.
+    let mut sent = run.device.flush(place, &whole);
+    run.device.settle(&whole);
     run.pull(place, &listed, &mut report, progress)?;
-    listed.extend(run.device.outbox.iter().map(|sealed| sealed.dot));
+    whole.extend(run.device.outbox.iter().map(|sealed| sealed.dot));
     for _ in 0..ATTEMPTS {
         run.device.make_plan();
         if run.device.plan.is_empty() {
@@ -233,8 +236,11 @@ pub(crate) fn run(
     }
     run.device.commit = store.commit()?;
     run.save()?;
-    // What was captured meanwhile.
-    report.sent += run.device.flush(place, &listed)?;
+    if let Ok(sent) = &mut sent {
+        // What was captured meanwhile.
+        *sent += run.device.flush(place, &whole)?;
+    }
+    report.sent = sent?;
     let shown = run.device.shown.values();
     let copies = shown.filter(|shown| shown.copy_of.is_some()).map(|shown| shown.path.clone());
     report.copies = copies.collect();

@@ -11,11 +11,14 @@ mod simulator;
 
 use inmost::Session;
 use inmost_format::crypto::keys::{CircleKey, StoreId};
+use inmost_format::secret::SecretBytes;
 
 use self::model::{MemoryPlace, MemoryState};
 use self::simulator::{World, failure};
+use crate::chains::{Dot, LogId, Tag, Vector};
 use crate::device::Device;
-use crate::object::Circle;
+use crate::object::{Change, Changes, Circle, seal};
+use crate::pool::Pool;
 use crate::sync::run;
 
 #[test]
@@ -51,6 +54,11 @@ fn devices_in_turns_are_like_one_device() {
     }
 }
 
+fn circle(key: u8) -> Circle {
+    let key = SecretBytes::init_with(|bytes| bytes.fill(key));
+    Circle { id: StoreId([1; 16]), key: CircleKey::new(key) }
+}
+
 struct Laptop {
     session: Session,
     state: MemoryState,
@@ -58,10 +66,7 @@ struct Laptop {
 
 impl Laptop {
     fn new(key: u8, label: &str) -> Self {
-        let key =
-            CircleKey::new(inmost_format::secret::SecretBytes::init_with(|bytes| bytes.fill(key)));
-        let circle = Circle { id: StoreId([1; 16]), key };
-        let device = Device::new(circle, label.to_owned(), String::new()).unwrap();
+        let device = Device::new(circle(key), label.to_owned(), String::new()).unwrap();
         let state = MemoryState::default();
         state.set(device.encode().unwrap().as_slice());
         Self { session: Session::in_memory().unwrap(), state }
@@ -222,8 +227,7 @@ fn what_a_doubtful_store_lacks_is_not_deleted_elsewhere() {
 #[test]
 fn what_the_store_does_not_take_is_kept_and_not_deleted() {
     let (place, laptop, _) = pair();
-    let options = inmost::SessionOptions::new().max_file_bytes(8);
-    let desk = Laptop { session: options.in_memory().unwrap(), ..Laptop::new(7, "desk") };
+    let desk = small_desk();
     laptop.write("long", "more than eight bytes\n");
     laptop.write("short", "s\n");
     laptop.sync(&place);
@@ -232,4 +236,152 @@ fn what_the_store_does_not_take_is_kept_and_not_deleted() {
     laptop.sync(&place);
     assert_eq!(laptop.tree().len(), 2);
     assert_eq!(desk.tree(), files(&[("short", "s\n")]));
+}
+
+/// A device whose store takes no more than eight bytes a file.
+fn small_desk() -> Laptop {
+    let options = inmost::SessionOptions::new().max_file_bytes(8);
+    Laptop { session: options.in_memory().unwrap(), ..Laptop::new(7, "desk") }
+}
+
+const LONG: &str = "more than eight bytes\n";
+
+/// A conflict whose copy the desk cannot show.
+fn pair_with_a_hidden_copy() -> (MemoryPlace, Laptop, Laptop) {
+    let (place, laptop, desk) = (MemoryPlace::default(), Laptop::new(7, "laptop"), small_desk());
+    laptop.write("a.md", "a\n");
+    quiet(&place, &laptop, &desk);
+    // The last text wins, so the desk is to know a later time.
+    desk.write("other", "o\n");
+    desk.sync(&place);
+    laptop.write("a.md", LONG);
+    laptop.sync(&place);
+    desk.write("a.md", "d\n");
+    assert_eq!(desk.sync(&place).held.len(), 1);
+    (place, laptop, desk)
+}
+
+fn has(device: &Laptop, text: &str) -> bool {
+    device.tree().iter().any(|(_, found)| found == text)
+}
+
+#[test]
+fn a_text_that_a_store_could_not_show_survives_an_edit_and_a_deletion() {
+    let (place, laptop, desk) = pair_with_a_hidden_copy();
+    desk.write("a.md", "e\n");
+    desk.sync(&place);
+    laptop.sync(&place);
+    assert!(has(&laptop, LONG) && has(&laptop, "e\n"), "{:?}", laptop.tree());
+
+    let (place, laptop, desk) = pair_with_a_hidden_copy();
+    desk.session.files().remove("/memories/a.md").unwrap();
+    desk.sync(&place);
+    laptop.sync(&place);
+    assert!(has(&laptop, LONG), "{:?}", laptop.tree());
+}
+
+#[test]
+fn a_deletion_leaves_a_text_that_only_moved_the_file() {
+    let (place, laptop, desk) = (MemoryPlace::default(), Laptop::new(7, "laptop"), small_desk());
+    laptop.write("a.md", "a\n");
+    quiet(&place, &laptop, &desk);
+    laptop.session.files().rename("/memories/a.md", "/memories/b.md").unwrap();
+    laptop.write("b.md", LONG);
+    laptop.sync(&place);
+    desk.sync(&place);
+    assert_eq!(desk.tree(), files(&[("b.md", "a\n")]));
+    desk.session.files().remove("/memories/b.md").unwrap();
+    desk.sync(&place);
+    laptop.sync(&place);
+    assert!(has(&laptop, LONG), "{:?}", laptop.tree());
+}
+
+#[test]
+fn many_changes_become_several_objects() {
+    let (place, laptop, desk) = pair();
+    for number in 0..8 {
+        laptop.write(&format!("{number}"), &format!("{number}\n").repeat(50));
+    }
+    assert!(laptop.sync(&place).sent > 2);
+    quiet(&place, &laptop, &desk);
+    assert_eq!(desk.tree().len(), 8);
+}
+
+#[test]
+fn objects_that_cannot_be_read_stop_no_others() {
+    let (place, laptop, desk) = pair();
+    laptop.write("a.md", "a\n");
+    laptop.sync(&place);
+    let junk = Dot { log: LogId([0; 16]), number: 1, tag: Tag([0; 16]) };
+    place.0.borrow_mut().truth.insert(junk, Vec::new());
+    place.0.borrow_mut().unreadable.insert(junk);
+    let report = desk.sync(&place);
+    assert_eq!((report.received, report.waiting), (1, 1));
+}
+
+#[test]
+fn an_object_that_was_cut_is_put_again() {
+    let (place, laptop, desk) = pair();
+    laptop.write("a.md", "a\n");
+    laptop.sync(&place);
+    place.0.borrow_mut().truth.values_mut().for_each(|bytes| bytes.truncate(9));
+    assert_eq!(desk.sync(&place).received, 0);
+    assert_eq!(laptop.sync(&place).sent, 1);
+    assert_eq!(desk.sync(&place).received, 1);
+}
+
+#[test]
+fn a_state_that_replaces_what_its_device_had_not_read_is_not_taken() {
+    let (place, laptop, desk) = pair();
+    laptop.write("a.md", "a\n");
+    quiet(&place, &laptop, &desk);
+    let state = Device::decode(&laptop.state.get()).unwrap();
+    let (file, over) = (*state.heads.keys().next().unwrap(), state.vector);
+    let none = Vector::default();
+    let changes = Changes {
+        label: "member".to_owned(),
+        lamport: 9,
+        time: 0,
+        seen: none.clone(),
+        pool: Pool::default(),
+        states: vec![Change::Delete { file, over, paths: none }],
+    };
+    let sealed = seal(&circle(7), (LogId([3; 16]), 1, None), &changes).unwrap();
+    place.0.borrow_mut().truth.insert(sealed.dot, sealed.bytes);
+    assert_eq!(desk.sync(&place).waiting, 1);
+    assert_eq!(desk.tree(), files(&[("a.md", "a\n")]));
+}
+
+#[test]
+fn each_object_is_read_once_and_a_log_in_one_pass() {
+    let (place, laptop, desk) = pair();
+    desk.write("b.md", "b\n");
+    desk.sync(&place);
+    for number in 0..20 {
+        laptop.write("a.md", &format!("{number}\n"));
+        laptop.sync(&place);
+    }
+    let log = Device::decode(&laptop.state.get()).unwrap().log;
+    for tag in 0..20 {
+        let dot = Dot { log, number: 1, tag: Tag([tag; 16]) };
+        place.0.borrow_mut().truth.insert(dot, vec![1; 9]);
+    }
+    place.0.borrow_mut().gets = 0;
+    assert_eq!(desk.sync(&place).received, 20);
+    // And the one of its own, which nobody is known to have read.
+    assert_eq!(place.0.borrow().gets, 20 + 20 + 1);
+}
+
+#[test]
+fn a_full_folder_is_read_all_the_same() {
+    let (place, laptop, desk) = pair();
+    laptop.write("a.md", "a\n");
+    laptop.sync(&place);
+    desk.write("b.md", "b\n");
+    place.0.borrow_mut().is_full = true;
+    assert!(run(&desk.state, &desk.session, &place.of(0), (false, DAY), &mut |_| ()).is_err());
+    assert!(has(&desk, "a\n"));
+    place.0.borrow_mut().is_full = false;
+    quiet(&place, &laptop, &desk);
+    assert_eq!(laptop.tree().len(), 2);
 }

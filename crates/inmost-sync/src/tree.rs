@@ -106,8 +106,7 @@ pub fn tree(chains: &Chains, heads: &Heads) -> BTreeMap<FileId, TreeFile> {
         let copy = copy_id(id, &head.dot);
         // A copy that somebody touched is a file with heads. This one is it, so it is not shown again.
         files.entry(copy).or_insert_with(|| {
-            let suffix = format!(" (from {} {})", head.label, day(head.time));
-            let wanted = beside(&head.path, &suffix);
+            let wanted = copy_path(head);
             let (path, text) = (wanted.clone(), head.text.clone());
             TreeFile { path, wanted, text, merged: Vector::default(), copy_of: Some(id) }
         });
@@ -129,6 +128,11 @@ pub(crate) fn copy_id(file: FileId, dot: &Dot) -> FileId {
     let mut id = [0; 16];
     id.iter_mut().zip(digest).for_each(|(to, from)| *to = from);
     FileId(id)
+}
+
+/// The path that the conflict copy of a state wants.
+pub(crate) fn copy_path(head: &TextHead) -> String {
+    beside(&head.path, &format!(" (from {} {})", head.label, day(head.time)))
 }
 
 /// The text of a file from its heads, and the heads to show as copies. `None` without a head.

@@ -86,10 +86,17 @@ pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, CodecError> {
     if used == bytes.len() { Ok(value) } else { Err(CodecError) }
 }
 
-/// As [`decode`], for what is not a record and may be larger: objects and the state of synchronisation, up to 1 GiB.
+/// As [`decode`], for what is not a record and may be larger: objects of synchronisation, up to 1 GiB.
 pub fn decode_long<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, CodecError> {
     let config = config::standard().with_limit::<{ 1 << 30 }>();
     let (value, used) = bincode::serde::decode_from_slice(bytes, config).map_err(|_| CodecError)?;
+    if used == bytes.len() { Ok(value) } else { Err(CodecError) }
+}
+
+/// As [`decode`], without a limit: only for what this device has encoded and sealed itself, which must be readable at any length.
+pub fn decode_own<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, CodecError> {
+    let (value, used) =
+        bincode::serde::decode_from_slice(bytes, config::standard()).map_err(|_| CodecError)?;
     if used == bytes.len() { Ok(value) } else { Err(CodecError) }
 }
 
@@ -151,6 +158,43 @@ mod tests {
     fn a_body_full_of_small_numbers_is_decoded() {
         let numbers = vec![1_u64; 4_060];
         assert_eq!(decode(&bytes(&numbers)), Ok(numbers));
+    }
+
+    /// Counts numbers without keeping them.
+    struct Count(usize);
+
+    impl<'de> serde::Deserialize<'de> for Count {
+        fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            struct Visitor;
+            impl<'de> serde::de::Visitor<'de> for Visitor {
+                type Value = Count;
+
+                fn expecting(&self, formatter: &mut std::fmt::Formatter) -> std::fmt::Result {
+                    formatter.write_str("numbers")
+                }
+
+                fn visit_seq<A: serde::de::SeqAccess<'de>>(
+                    self,
+                    mut numbers: A,
+                ) -> Result<Count, A::Error> {
+                    let mut count = 0;
+                    while numbers.next_element::<u128>()?.is_some() {
+                        count += 1;
+                    }
+                    Ok(Count(count))
+                }
+            }
+            deserializer.deserialize_seq(Visitor)
+        }
+    }
+
+    #[test]
+    fn what_a_device_has_sealed_itself_is_decoded_at_any_length() {
+        let count = (1 << 26) + 1_u32;
+        let mut encoded = bytes(&count);
+        encoded.resize(encoded.len() + usize::try_from(count).unwrap(), 0);
+        assert!(decode_long::<Count>(&encoded).is_err());
+        assert_eq!(decode_own::<Count>(&encoded).unwrap().0, (1 << 26) + 1);
     }
 
     #[test]

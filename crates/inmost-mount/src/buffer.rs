@@ -65,6 +65,11 @@ impl Buffer {
         &self.bytes
     }
 
+    /// By how many bytes it is longer than what is saved.
+    pub(crate) fn grown(&self) -> usize {
+        self.len().saturating_sub(self.base_bytes)
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()
     }

@@ -11,8 +11,8 @@ use crate::stores::{Caller, process_of};
 use crate::tree::{Notice, Tree, What};
 
 impl Tree {
-    /// Opens a file: reads its text and its version in one call.
-    pub(crate) fn open(&mut self, ino: u64, thread: u32) -> Result<(), Errno> {
+    /// Opens a file: reads its text and its version in one call. `is_writer` says that the handle writes, and not only at the end.
+    pub(crate) fn open(&mut self, ino: u64, thread: u32, is_writer: bool) -> Result<(), Errno> {
         let file = self.file(ino)?;
         if file.buffer.as_ref().is_some_and(|buffer| buffer.failure.is_some()) {
             // Tried again; if it fails again, the text is still readable.
@@ -28,6 +28,7 @@ impl Tree {
         }
         let file = self.file(ino)?;
         file.handles = file.handles.saturating_add(1);
+        file.writers = file.writers.saturating_add(u32::from(is_writer));
         Ok(())
     }
 
@@ -39,7 +40,7 @@ impl Tree {
         self.reads.insert((process, number), version);
     }
 
-    /// Reads the text of a file again if the store has a newer one.
+    /// Reads the text of a file again if the store has a newer one, unless a program writes to the one that it knows.
     pub(crate) fn refresh(&mut self, ino: u64) -> Result<(), Errno> {
         let Some(path) = self.node(ino)?.path.clone() else {
             // Deleted; what was open stays readable.
@@ -48,7 +49,7 @@ impl Tree {
         let read = self.reader()?.files().read_with_metadata(&path);
         let (text, metadata) = read.map_err(|error| match error {
             FileError::NotFound | FileError::IsAFolder(_) => {
-                self.detach(ino);
+                self.detach_gone(ino);
                 Errno::ESTALE
             }
             error => self.fail(&error),
@@ -58,21 +59,31 @@ impl Tree {
         };
         let file = self.file(ino)?;
         if file.number != Some(number) {
-            self.detach(ino);
+            self.detach_gone(ino);
             return Err(Errno::ESTALE);
         }
+        let is_held = file.writers > 0;
         match &mut file.buffer {
-            Some(buffer) if buffer.base == Some(version) => {}
+            Some(buffer) if is_held || buffer.is_changed || buffer.base == Some(version) => {}
             Some(buffer) => {
                 buffer.reload(text.as_str(), version, modified);
                 let _ = self.notices.send(Notice::Inode(ino));
             }
             None => {
+                file.is_lost |= is_held && file.known.is_some_and(|known| known != version);
                 let bytes = Wiped::new(text.into_string().into_bytes());
                 file.buffer = Some(Buffer::of(bytes, version, modified));
             }
         }
         Ok(())
+    }
+
+    /// Checks that the handles of a file still know what they write to.
+    ///
+    /// # Errors
+    /// `ESTALE`.
+    fn check_held(&mut self, ino: u64) -> Result<(), Errno> {
+        if self.file(ino)?.is_lost { Err(Errno::ESTALE) } else { Ok(()) }
     }
 
     /// The buffer of an open file. After a lock and an unlock it is read again.
@@ -91,16 +102,14 @@ impl Tree {
         data: &[u8],
         caller: &Caller,
     ) -> Result<(), Errno> {
-        let buffer = self.buffer(ino)?;
-        let end = buffer.len();
-        let asked = usize::try_from(offset).map_err(|_| Errno::EFBIG)?;
-        let offset = if is_append { end } else { asked };
+        let failure = self.buffer(ino)?.failure;
         // What cannot be text is mended by writing.
-        if let Some(failure) = buffer.failure
-            && failure.code() != Errno::EILSEQ.code()
-        {
+        if failure.is_some_and(|failure| failure.code() != Errno::EILSEQ.code()) {
             self.save(ino)?;
         }
+        self.check_held(ino)?;
+        let asked = usize::try_from(offset).map_err(|_| Errno::EFBIG)?;
+        let offset = if is_append { self.buffer(ino)?.len() } else { asked };
         self.check_room(ino, offset.checked_add(data.len()).ok_or(Errno::EFBIG)?)?;
         let is_scratch = self.file(ino)?.is_scratch;
         let buffer = self.buffer(ino)?;
@@ -123,13 +132,17 @@ impl Tree {
         if grows == 0 {
             return Ok(());
         }
+        let files = self.nodes.values().filter_map(|node| node.file());
+        let buffers = files.filter(|file| file.is_scratch == is_scratch);
+        let buffers = buffers.filter_map(|file| file.buffer.as_ref());
         if is_scratch {
-            let buffers = self.nodes.values().filter_map(|node| node.file());
-            let scratch = buffers.filter(|file| file.is_scratch);
-            let used: usize = scratch.filter_map(|file| Some(file.buffer.as_ref()?.len())).sum();
+            let used: usize = buffers.map(Buffer::len).sum();
             let fits = used.saturating_add(grows) <= SCRATCH_BYTES;
             return if fits { Ok(()) } else { Err(Errno::ENOSPC) };
         }
+        // What was written before and is not saved yet needs its room too.
+        let unsaved: usize = buffers.map(Buffer::grown).sum();
+        let grows = unsaved.saturating_add(grows);
         let room = self.stores.room();
         let room = room.map_err(|error| self.fail(&error))?;
         let (length, grows) = (as_u64(length), as_u64(grows));
@@ -148,16 +161,29 @@ impl Tree {
     /// Sets the length of a file. One that is not open is saved at once.
     pub(crate) fn resize(&mut self, ino: u64, length: u64, caller: &Caller) -> Result<(), Errno> {
         let length = usize::try_from(length).map_err(|_| Errno::EFBIG)?;
+        let file = self.file(ino)?;
+        let is_open = file.handles > 0 || file.is_scratch;
+        let was_kept = file.buffer.is_some();
+        let resized = self.resize_open(ino, length, caller);
+        if is_open {
+            return resized;
+        }
+        let saved = resized.and_then(|()| self.save(ino));
+        if let Ok(file) = self.file(ino)
+            && (saved.is_ok() || !was_kept)
+        {
+            file.buffer = None;
+        }
+        saved
+    }
+
+    fn resize_open(&mut self, ino: u64, length: usize, caller: &Caller) -> Result<(), Errno> {
         self.buffer(ino)?;
+        self.check_held(ino)?;
         self.check_room(ino, length)?;
         let buffer = self.buffer(ino)?;
         buffer.resize(length);
         buffer.caller.clone_from(caller);
-        let file = self.file(ino)?;
-        if file.handles == 0 && !file.is_scratch {
-            self.save(ino)?;
-            self.file(ino)?.buffer = None;
-        }
         Ok(())
     }
 
@@ -191,6 +217,7 @@ impl Tree {
 
     /// Saves what was written, at a close that need not be the last one.
     pub(crate) fn flush(&mut self, ino: u64) -> Result<(), Errno> {
+        self.check_held(ino)?;
         let file = self.file(ino)?;
         match &file.buffer {
             Some(buffer) if buffer.is_written => self.save(ino),
@@ -198,29 +225,37 @@ impl Tree {
         }
     }
 
+    /// Saves what is not saved, for `fsync`.
+    pub(crate) fn sync(&mut self, ino: u64) -> Result<(), Errno> {
+        self.check_held(ino)?;
+        self.save(ino)
+    }
+
     /// Ends a handle. The last one saves the rest. A text that cannot be saved stays readable and is tried again.
-    pub(crate) fn release(&mut self, ino: u64) {
+    pub(crate) fn release(&mut self, ino: u64, is_writer: bool) {
         let Ok(file) = self.file(ino) else { return };
         file.handles = file.handles.saturating_sub(1);
+        file.writers = file.writers.saturating_sub(u32::from(is_writer));
         if file.handles > 0 {
             return;
         }
-        if self.nodes.get(&ino).is_some_and(|node| node.path.is_none()) {
-            if let Ok(file) = self.file(ino) {
-                file.buffer = None;
-            }
-            return self.drop_if_unused(ino);
-        }
-        let saved = self.save(ino);
-        if let Ok(file) = self.file(ino)
-            && !file.is_scratch
-        {
-            match (saved, &mut file.buffer) {
-                (Err(failure), Some(buffer)) if buffer.is_changed => buffer.failure = Some(failure),
-                _ => file.buffer = None,
-            }
-        }
+        (file.writers, file.is_lost, file.known) = (0, false, None);
+        self.save_or_keep(ino);
         self.drop_if_unused(ino);
+    }
+
+    /// Saves a file that is not open. A text that cannot be saved is kept.
+    pub(crate) fn save_or_keep(&mut self, ino: u64) {
+        let saved = self.save(ino);
+        let Some(node) = self.nodes.get_mut(&ino) else { return };
+        let is_deleted = node.path.is_none();
+        let Some(file) = node.file_mut().filter(|file| is_deleted || !file.is_scratch) else {
+            return;
+        };
+        match (saved, &mut file.buffer) {
+            (Err(failure), Some(buffer)) if buffer.is_changed => buffer.failure = Some(failure),
+            _ => file.buffer = None,
+        }
     }
 
     /// Saves a file if anything of it is not saved.
@@ -228,7 +263,7 @@ impl Tree {
     /// # Errors
     /// `ESTALE` if somebody else has changed it; then the text is saved beside it.
     pub(crate) fn save(&mut self, ino: u64) -> Result<(), Errno> {
-        let Some(path) = self.node(ino)?.path.clone() else { return Ok(()) };
+        let Some(path) = self.node(ino)?.path.clone() else { return self.save_gone(ino) };
         let file = self.file(ino)?;
         let number = file.number;
         let buffer = match &mut file.buffer {
@@ -245,7 +280,8 @@ impl Tree {
             match store.files().write_file_if(&new, &condition) {
                 Ok(saved) => {
                     buffer.saved(saved.version);
-                    let known = number.unwrap_or(saved.version);
+                    // Others may have created it meanwhile.
+                    let known = self.file(ino)?.number.unwrap_or(saved.version);
                     self.is_stored(ino, known);
                     self.has_read(process, known, saved.version);
                     if number.is_none() {
@@ -276,26 +312,45 @@ impl Tree {
                     let text = Wiped::new(buffer.text()?.to_owned());
                     self.save_beside(&path, version, &text, &program)?;
                     self.is_stored(ino, number);
-                    let buffer = self.file(ino)?.buffer.as_mut().ok_or(Errno::ESTALE)?;
+                    let file = self.file(ino)?;
+                    file.is_lost = file.handles > 0;
+                    let buffer = file.buffer.as_mut().ok_or(Errno::ESTALE)?;
                     buffer.reload(now.as_str(), version, modified);
                     let _ = self.notices.send(Notice::Inode(ino));
                     return Err(Errno::ESTALE);
                 }
                 Err(FileError::NotFound) => {
                     // Somebody else has deleted it.
-                    let buffer = self.file(ino)?.buffer.as_mut().ok_or(Errno::ESTALE)?;
-                    let (text, version) =
-                        (Wiped::new(buffer.text()?.to_owned()), buffer.base.unwrap_or_default());
-                    self.save_beside(&path, version, &text, &program)?;
-                    let buffer = self.file(ino)?.buffer.as_mut().ok_or(Errno::ESTALE)?;
-                    buffer.saved(version);
-                    self.detach(ino);
+                    self.detach_gone(ino);
+                    self.save_gone(ino)?;
                     return Err(Errno::ESTALE);
                 }
                 Err(error) => return Err(self.fail(&error)),
             }
         }
         Err(Errno::EAGAIN)
+    }
+
+    /// Saves what is not saved of a file without a place beside the place that it had. A file that was deleted here is not saved.
+    ///
+    /// # Errors
+    /// `ESTALE` once it is saved there.
+    fn save_gone(&mut self, ino: u64) -> Result<(), Errno> {
+        let file = self.file(ino)?;
+        let (Some(path), true) = (file.gone_from.clone(), file.is_gone_unsaved()) else {
+            return Ok(());
+        };
+        let buffer = file.buffer.as_ref().ok_or(Errno::ESTALE)?;
+        let (text, program) =
+            (Wiped::new(buffer.text()?.to_owned()), buffer.caller.program.clone());
+        let version = buffer.base.unwrap_or_default();
+        self.save_beside(&path, version, &text, &program)?;
+        let file = self.file(ino)?;
+        file.is_lost = file.handles > 0;
+        if let Some(buffer) = &mut file.buffer {
+            buffer.saved(version);
+        }
+        Err(Errno::ESTALE)
     }
 
     /// Notes that a file is in the store under this number.
@@ -308,12 +363,7 @@ impl Tree {
         }
         if let Some(other) = self.numbers.insert(number, ino).filter(|other| *other != ino) {
             // Another inode was this file until now.
-            if let Some(node) = self.nodes.get_mut(&other) {
-                if let Some(file) = node.file_mut() {
-                    file.number = None;
-                }
-                self.detach(other);
-            }
+            self.detach_gone(other);
         }
     }
 
@@ -344,16 +394,11 @@ impl Tree {
     pub(crate) fn save_all(&mut self) -> usize {
         let unsaved: Vec<u64> = self.unsaved().collect();
         for ino in unsaved {
-            let saved = self.save(ino);
-            if let Ok(file) = self.file(ino)
-                && file.handles == 0
-                && let Some(buffer) = &mut file.buffer
-                && !file.is_scratch
-            {
-                match saved {
-                    Err(failure) if buffer.is_changed => buffer.failure = Some(failure),
-                    _ => file.buffer = None,
-                }
+            if self.file(ino).is_ok_and(|file| file.handles > 0) {
+                let _ = self.save(ino);
+            } else {
+                self.save_or_keep(ino);
+                self.drop_if_unused(ino);
             }
         }
         self.unsaved().count()
@@ -364,12 +409,18 @@ impl Tree {
         self.nodes.iter().filter_map(|(ino, node)| {
             let file = node.file()?;
             let is_changed = file.buffer.as_ref()?.is_changed;
-            (is_changed && !file.is_scratch && node.path.is_some()).then_some(*ino)
+            let has_place = node.path.is_some() || file.gone_from.is_some();
+            (is_changed && !file.is_scratch && has_place).then_some(*ino)
         })
     }
 
     /// Creates a file and opens it. It is saved at the first flush with bytes in it, or at the last close.
-    pub(crate) fn create(&mut self, path: &str, caller: &Caller) -> Result<FileAttr, Errno> {
+    pub(crate) fn create(
+        &mut self,
+        path: &str,
+        caller: &Caller,
+        is_writer: bool,
+    ) -> Result<FileAttr, Errno> {
         let is_scratch = self.scratch.has(path);
         let mut buffer = Buffer::new(caller.clone());
         if !is_scratch {
@@ -387,7 +438,14 @@ impl Tree {
             (number, buffer.base) = (Some(away.number), Some(away.version));
         }
         let attributes = self.of_file(ino, 0, now());
-        let file = crate::tree::File { number, is_scratch, handles: 1, buffer: Some(buffer) };
+        let file = crate::tree::File {
+            number,
+            is_scratch,
+            handles: 1,
+            writers: u32::from(is_writer),
+            buffer: Some(buffer),
+            ..crate::tree::File::default()
+        };
         let what = What::File(file);
         self.nodes.insert(ino, crate::tree::Node { path: None, lookups: 0, what });
         self.place(ino, path);

@@ -172,9 +172,9 @@ impl Filesystem for MemoryFolder {
         }
         let file = self.change(|tree| {
             let place = tree.new_path(parent.0, name)?;
-            let file = tree.create(&place, &Caller::of(request.pid()))?;
+            let file = tree.create(&place, &Caller::of(request.pid()), false)?;
             tree.looked_up(file.ino.0);
-            tree.release(file.ino.0);
+            tree.release(file.ino.0, false);
             Ok(file)
         });
         entry(file, reply);
@@ -228,8 +228,8 @@ impl Filesystem for MemoryFolder {
         done(renamed, reply);
     }
 
-    fn open(&self, request: &Request, ino: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        match self.run(|tree| tree.open(ino.0, request.pid())) {
+    fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+        match self.run(|tree| tree.open(ino.0, request.pid(), is_writer(flags.0))) {
             Ok(()) => reply.opened(FileHandle(0), FopenFlags::empty()),
             Err(error) => reply.error(error),
         }
@@ -287,17 +287,17 @@ impl Filesystem for MemoryFolder {
         _: &Request,
         ino: INodeNo,
         _: FileHandle,
-        _: OpenFlags,
+        flags: OpenFlags,
         _: Option<LockOwner>,
         _flush: bool,
         reply: ReplyEmpty,
     ) {
-        lock(&self.tree).release(ino.0);
+        lock(&self.tree).release(ino.0, is_writer(flags.0));
         reply.ok();
     }
 
     fn fsync(&self, _: &Request, ino: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
-        done(self.run(|tree| tree.save(ino.0)), reply);
+        done(self.run(|tree| tree.sync(ino.0)), reply);
     }
 
     fn opendir(&self, _: &Request, ino: INodeNo, _: OpenFlags, reply: ReplyOpen) {
@@ -319,6 +319,9 @@ impl Filesystem for MemoryFolder {
         offset: u64,
         mut reply: ReplyDirectory,
     ) {
+        if let Err(error) = self.run(|_| Ok(())) {
+            return reply.error(error);
+        }
         let Some(listing) = self.listing(handle) else { return reply.error(Errno::EBADF) };
         let own = DOTS.iter().map(|name| (*name, ino, FileType::Directory));
         let below =
@@ -404,23 +407,13 @@ impl Filesystem for MemoryFolder {
         name: &OsStr,
         _mode: u32,
         _umask: u32,
-        _flags: i32,
+        flags: i32,
         reply: ReplyCreate,
     ) {
         let created = self.change(|tree| {
             let folder = tree.folder(parent.0)?;
             let path = names::join(&folder, name)?;
-            match tree.entry(&path) {
-                // Somebody else was faster.
-                Ok(found) => {
-                    tree.open(found.ino.0, request.pid())?;
-                    tree.looked_up(found.ino.0);
-                    return Ok(found);
-                }
-                Err(error) if error.code() == Errno::ENOENT.code() => {}
-                Err(error) => return Err(error),
-            }
-            let created = tree.create(&path, &Caller::of(request.pid()))?;
+            let created = create_or_open(tree, &path, flags, request.pid())?;
             tree.looked_up(created.ino.0);
             Ok(created)
         });
@@ -434,6 +427,37 @@ impl Filesystem for MemoryFolder {
     }
 }
 
+/// Creates and opens a file, or opens the one that somebody else has created since the kernel has looked.
+fn create_or_open(tree: &mut Tree, path: &str, flags: i32, thread: u32) -> Result<FileAttr, Errno> {
+    let caller = Caller::of(thread);
+    let found = match tree.entry(path) {
+        Ok(found) => found,
+        Err(error) if error.code() == Errno::ENOENT.code() => {
+            return tree.create(path, &caller, is_writer(flags));
+        }
+        Err(error) => return Err(error),
+    };
+    if flags & EXCLUSIVE != 0 {
+        return Err(Errno::EEXIST);
+    }
+    let ino = found.ino.0;
+    tree.open(ino, thread, is_writer(flags))?;
+    if flags & TRUNCATE == 0 {
+        return tree.attributes(ino);
+    }
+    // The kernel takes the file for a new one, and does not empty it.
+    let emptied = tree.resize(ino, 0, &caller).and_then(|()| tree.attributes(ino));
+    if emptied.is_err() {
+        tree.release(ino, is_writer(flags));
+    }
+    emptied
+}
+
+/// Whether a handle writes, and not only at the end.
+fn is_writer(flags: i32) -> bool {
+    flags & ACCESS != 0 && flags & APPEND == 0
+}
+
 /// How long the kernel trusts a name and its attributes. Changes through the mount are known at once.
 const TTL: Duration = Duration::from_secs(1);
 
@@ -442,7 +466,38 @@ const DOTS: [&str; 2] = [".", ".."];
 /// The unit of free space.
 const BLOCK: u64 = 4_096;
 
-/// `O_APPEND`, `S_IFMT` and `S_IFREG` of Linux.
+/// `O_ACCMODE`, `O_EXCL`, `O_TRUNC`, `O_APPEND`, `S_IFMT` and `S_IFREG` of Linux.
+const ACCESS: i32 = 0o3;
+const EXCLUSIVE: i32 = 0o200;
+const TRUNCATE: i32 = 0o1000;
 const APPEND: i32 = 0o2000;
 const TYPE: u32 = 0o170_000;
 const REGULAR: u32 = 0o100_000;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test stops at an unexpected value")]
+mod tests {
+    use super::*;
+    use crate::names::ScratchNames;
+    use crate::stores::Stores;
+    use inmost::Session;
+
+    #[test]
+    fn a_file_that_others_created_meanwhile_is_opened_as_it_was_asked_for() {
+        let session = Session::in_memory().unwrap();
+        session.files().write("/memories/a.md", "a long text of others\n").unwrap();
+        let opened = session.clone();
+        let stores = Stores::new(Box::new(move |actor| Ok(opened.acting_as(actor).into())), None);
+        let (notices, _received) = std::sync::mpsc::channel();
+        let scratch = ScratchNames::new(&[]).unwrap();
+        let mut tree = Tree::new(stores, scratch, (0, 0), "/memories", notices);
+        let thread = std::process::id();
+        let refused = create_or_open(&mut tree, "/memories/a.md", 1 | EXCLUSIVE, thread);
+        assert_eq!(refused.err().map(Errno::code), Some(Errno::EEXIST.code()));
+        let found = create_or_open(&mut tree, "/memories/a.md", 1 | TRUNCATE, thread).unwrap();
+        assert_eq!(found.size, 0);
+        tree.write(found.ino.0, (0, false), b"own\n", &Caller::of(thread)).unwrap();
+        tree.flush(found.ino.0).unwrap();
+        assert_eq!(session.files().read("/memories/a.md").unwrap().as_str(), "own\n");
+    }
+}

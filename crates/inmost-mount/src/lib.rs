@@ -16,7 +16,6 @@ mod place;
 mod stores;
 mod tree;
 
-use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
@@ -35,7 +34,7 @@ use filesystem::{MemoryFolder, lock};
 pub use names::ScratchNames;
 pub use stores::OpenAs;
 use stores::Stores;
-use tree::{FIRST_OWN, Node, Notice, ROOT, Tree, What};
+use tree::{Notice, Tree};
 
 /// What is mounted, and how.
 #[derive(Debug, Clone)]
@@ -77,26 +76,14 @@ impl Mount {
         let metadata = fs::metadata(&folder).map_err(failed)?;
         let (notices, received) = channel();
         let root = options.subtree.trim_end_matches('/').to_owned();
-        let what = What::Folder { is_kept: true };
-        let node = Node { path: Some(root.clone()), lookups: 1, what };
-        let mut tree = Tree {
-            stores: Stores::new(open, options.disk.clone()),
-            scratch,
-            owner: (metadata.uid(), metadata.gid()),
-            nodes: HashMap::from([(ROOT, node)]),
-            paths: BTreeMap::from([(root.clone(), ROOT)]),
-            numbers: HashMap::new(),
-            away: HashMap::new(),
-            reads: HashMap::new(),
-            times: HashMap::new(),
-            next: FIRST_OWN,
-            notices,
-            began: buffer::now(),
-            root,
-        };
+        if scratch.has(&root) {
+            return Err(MountError::ScratchRoot(root));
+        }
+        let stores = Stores::new(open, options.disk.clone());
+        let owner = (metadata.uid(), metadata.gid());
+        let mut tree = Tree::new(stores, scratch, owner, &root, notices);
         tree.stores.reader().map_err(MountError::Store)?;
-        if !options.subtree.starts_with("/memories") || tree.check_path(&tree.root.clone()).is_err()
-        {
+        if !root.starts_with("/memories") || tree.check_path(&root).is_err() {
             return Err(MountError::Subtree);
         }
         let tree = Arc::new(Mutex::new(tree));
@@ -169,16 +156,25 @@ pub fn is_mounted(folder: &Path) -> bool {
 pub fn unmount(folder: &Path, is_forced: bool) -> Result<(), MountError> {
     let failed = |error| MountError::Folder(folder.to_owned(), error);
     let absolute = std::path::absolute(folder).map_err(failed)?;
-    // A dead mount has no canonical path.
-    let folder = absolute.canonicalize().unwrap_or(absolute);
+    // A dead mount has no canonical path, and one that does not answer must not be asked.
+    let folder = match (is_forced, absolute.parent(), absolute.file_name()) {
+        (true, Some(parent), Some(name)) => parent.canonicalize().map_err(failed)?.join(name),
+        _ => absolute.canonicalize().unwrap_or(absolute),
+    };
     if !place::is_mounted(&folder) {
         return Err(MountError::NotMounted(folder));
     }
-    let saved = fs::symlink_metadata(folder.join(SAVE_ALL)).err().map(|error| error.kind());
-    if !is_forced && saved == Some(io::ErrorKind::ResourceBusy) {
+    let (answer, answered) = channel();
+    let all = folder.join(SAVE_ALL);
+    thread::spawn(move || answer.send(fs::symlink_metadata(all).err().map(|error| error.kind())));
+    if is_forced {
+        let _ = answered.recv_timeout(FORCED);
+        return place::detach(&folder);
+    }
+    if answered.recv() == Ok(Some(io::ErrorKind::ResourceBusy)) {
         return Err(MountError::Unsaved(folder));
     }
-    if is_forced { place::detach(&folder) } else { place::unmount(&folder) }
+    place::unmount(&folder)
 }
 
 /// Tells the kernel what to forget.
@@ -220,6 +216,9 @@ fn watch(tree: &Weak<Mutex<Tree>>) {
 /// `ENOENT` that all are.
 const SAVE_ALL: &str = ".inmost-save-all";
 
+/// How long a forced unmount waits until files are saved.
+const FORCED: Duration = Duration::from_secs(5);
+
 /// Between two looks at the state of the store.
 const WATCH: Duration = Duration::from_millis(500);
 
@@ -248,6 +247,8 @@ pub enum MountError {
     NotOwn(PathBuf),
     /// A glob of scratch names is not valid. Contains the reason.
     Scratch(String),
+    /// The subtree has the name of a scratch file, so nothing in it would last.
+    ScratchRoot(String),
     /// The store could not be opened.
     Store(FileError),
     /// The subtree is not a folder of the memory.
@@ -274,6 +275,7 @@ impl MountError {
             Self::NotMounted(_) => "`grep ^inmost /proc/mounts` lists the mounts.",
             Self::NotOwn(_) => "Choose a folder of your own.",
             Self::Scratch(_) => "A glob has *, ? and [...], and stands for one name.",
+            Self::ScratchRoot(_) => "Show another folder, or rename it in the memory.",
             Self::Store(_) => "Unlock it with `inmost unlock`.",
             Self::Subtree => "Give /memories, or the path of a folder below it.",
             Self::Unsaved(_) => {
@@ -303,6 +305,12 @@ impl fmt::Display for MountError {
                 write!(f, "The folder {} belongs to another user.", folder.display())
             }
             Self::Scratch(reason) => write!(f, "The glob of scratch names is not valid: {reason}."),
+            Self::ScratchRoot(root) => {
+                write!(
+                    f,
+                    "{root} has a name of scratch files: what is written there would not last."
+                )
+            }
             Self::Store(error) => write!(f, "{error}"),
             Self::Subtree => f.write_str("The subtree is not a folder of the memory."),
             Self::Unsaved(folder) => {

@@ -364,6 +364,7 @@ impl Tree {
         program: &str,
     ) -> Result<(), Errno> {
         let (number, version) = self.stored(old)?.ok_or(Errno::ESTALE)?;
+        let renamed = version;
         let is_stored = match target {
             Some(target) => self.file(target)?.number.is_some(),
             None => false,
@@ -388,7 +389,10 @@ impl Tree {
             self.detach(target);
         }
         self.place(ino, new);
-        if let Some(buffer) = &mut self.file(ino)?.buffer {
+        // A text that was older before is older still.
+        if let Some(buffer) = &mut self.file(ino)?.buffer
+            && buffer.base == Some(renamed)
+        {
             buffer.saved(version);
         }
         self.is_stored(ino, number);

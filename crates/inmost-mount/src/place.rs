@@ -54,11 +54,13 @@ fn is_dead(folder: &Path) -> bool {
 
 /// Whether an Inmost mount is at a folder.
 pub(crate) fn is_mounted(folder: &Path) -> bool {
-    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    // Names need not be UTF-8.
+    let mounts = fs::read("/proc/self/mounts").unwrap_or_default();
+    let (mounts, folder) = (String::from_utf8_lossy(&mounts), folder.to_string_lossy());
     mounts.lines().any(|line| {
         let mut fields = line.split(' ');
         let (source, place) = (fields.next(), fields.next().unwrap_or_default());
-        source == Some(SOURCE) && Path::new(&unescaped(place)) == folder
+        source == Some(SOURCE) && unescaped(place) == folder
     })
 }
 

@@ -55,11 +55,20 @@ pub(crate) enum What {
     File(File),
 }
 
+#[derive(Default)]
 pub(crate) struct File {
     /// Its number in the store; `None` if it is not there.
     pub(crate) number: Option<u64>,
     pub(crate) is_scratch: bool,
     pub(crate) handles: u32,
+    /// Those of them that write at places of their own: the text that they know must not change under them.
+    pub(crate) writers: u32,
+    /// Whether open handles have lost their text or its place: what they write then would be part of a text. Ends with the last one.
+    pub(crate) is_lost: bool,
+    /// The version that open handles knew when the store was locked.
+    pub(crate) known: Option<u64>,
+    /// Where it was, if somebody else has taken it from the store.
+    pub(crate) gone_from: Option<String>,
     /// While it is open, is a scratch file or has something to save.
     pub(crate) buffer: Option<Buffer>,
 }
@@ -77,6 +86,13 @@ pub(crate) struct Away {
 pub(crate) enum Notice {
     Inode(u64),
     Entry(u64, String),
+}
+
+impl File {
+    /// Whether it has no place in the store any more for what is not saved.
+    pub(crate) fn is_gone_unsaved(&self) -> bool {
+        self.gone_from.is_some() && self.buffer.as_ref().is_some_and(|buffer| buffer.is_changed)
+    }
 }
 
 impl Node {
@@ -108,6 +124,33 @@ impl Node {
 }
 
 impl Tree {
+    /// A tree that shows the folder `root` of a store.
+    pub(crate) fn new(
+        stores: Stores,
+        scratch: ScratchNames,
+        owner: (u32, u32),
+        root: &str,
+        notices: Sender<Notice>,
+    ) -> Self {
+        let what = What::Folder { is_kept: true };
+        let node = Node { path: Some(root.to_owned()), lookups: 1, what };
+        Self {
+            stores,
+            scratch,
+            owner,
+            nodes: HashMap::from([(ROOT, node)]),
+            paths: BTreeMap::from([(root.to_owned(), ROOT)]),
+            numbers: HashMap::new(),
+            away: HashMap::new(),
+            reads: HashMap::new(),
+            times: HashMap::new(),
+            next: FIRST_OWN,
+            notices,
+            began: now(),
+            root: root.to_owned(),
+        }
+    }
+
     /// The handle for reading.
     ///
     /// # Errors
@@ -147,7 +190,10 @@ impl Tree {
         }
         for (ino, node) in &mut self.nodes {
             let Some(file) = node.file_mut() else { continue };
-            file.buffer = None;
+            if let Some(buffer) = file.buffer.take().filter(|_| file.handles > 0) {
+                file.is_lost |= buffer.is_changed && !file.is_scratch;
+                file.known = buffer.base;
+            }
             if file.is_scratch || file.number.is_none() || node.path.is_none() {
                 let _ = self.notices.send(Notice::Inode(*ino));
                 gone.push(*ino);
@@ -210,7 +256,7 @@ impl Tree {
             Ok(metadata) => self.meet(path, &metadata),
             Err(FileError::NotFound | FileError::InvalidPath(_)) => {
                 if let Some(ino) = self.paths.get(path).copied() {
-                    self.detach(ino);
+                    self.detach_gone(ino);
                 }
                 Err(Errno::ENOENT)
             }
@@ -243,7 +289,7 @@ impl Tree {
         let at_path = self.paths.get(path).copied();
         let ino = self.ino_of(path, metadata);
         if let Some(other) = at_path.filter(|other| *other != ino) {
-            self.detach(other);
+            self.detach_gone(other);
         }
         let old = self.nodes.get(&ino).and_then(|node| node.path.clone());
         if let Some(old) = old.filter(|old| old != path) {
@@ -260,12 +306,7 @@ impl Tree {
         let node = self.nodes.entry(ino).or_insert_with(|| Node {
             path: None,
             lookups: 0,
-            what: What::File(File {
-                number: Some(number),
-                is_scratch: false,
-                handles: 0,
-                buffer: None,
-            }),
+            what: What::File(File { number: Some(number), ..File::default() }),
         });
         node.path = Some(path.to_owned());
         let base = node.file().and_then(|file| file.buffer.as_ref()).map(|buffer| buffer.base);
@@ -273,7 +314,7 @@ impl Tree {
         self.paths.insert(path.to_owned(), ino);
         if base.is_some_and(|base| base != Some(version)) {
             self.refresh(ino)?;
-            return self.attributes(ino);
+            return self.of_buffer(ino);
         }
         Ok(self.of_metadata(ino, path, metadata))
     }
@@ -311,10 +352,7 @@ impl Tree {
         }
         let is_in_memory = node.is_in_memory();
         let Some(path) = path.filter(|_| !is_in_memory) else {
-            let links = u32::from(node.path.is_some());
-            let buffer = node.file().and_then(|file| file.buffer.as_ref()).ok_or(Errno::ESTALE)?;
-            let (length, modified) = (buffer.len(), buffer.modified);
-            return Ok(FileAttr { nlink: links, ..self.of_file(ino, length, modified) });
+            return self.of_buffer(ino);
         };
         let number = node.file().and_then(|file| file.number);
         match self.reader()?.files().metadata(&path) {
@@ -331,11 +369,19 @@ impl Tree {
 
     /// A file that is gone from the store is readable while it is open.
     fn gone(&mut self, ino: u64) -> Result<FileAttr, Errno> {
-        self.detach(ino);
-        if self.nodes.get(&ino).and_then(|node| node.file()?.buffer.as_ref()).is_some() {
-            return self.attributes(ino);
-        }
-        Err(Errno::ESTALE)
+        self.detach_gone(ino);
+        self.of_buffer(ino)
+    }
+
+    /// The attributes of a file as its buffer has it.
+    ///
+    /// # Errors
+    /// `ESTALE` if it has none.
+    fn of_buffer(&self, ino: u64) -> Result<FileAttr, Errno> {
+        let node = self.node(ino)?;
+        let buffer = node.file().and_then(|file| file.buffer.as_ref()).ok_or(Errno::ESTALE)?;
+        let nlink = u32::from(node.path.is_some());
+        Ok(FileAttr { nlink, ..self.of_file(ino, buffer.len(), buffer.modified) })
     }
 
     pub(crate) fn of_metadata(&self, ino: u64, path: &str, metadata: &Metadata) -> FileAttr {
@@ -387,11 +433,29 @@ impl Tree {
         self.drop_if_unused(ino);
     }
 
+    /// As [`detach`](Self::detach), because somebody else has taken it from the store: what is not saved of it is saved beside its place,
+    /// at once or when programs close it.
+    pub(crate) fn detach_gone(&mut self, ino: u64) {
+        let Some(node) = self.nodes.get_mut(&ino) else { return };
+        let path = node.path.clone();
+        let mut is_open = false;
+        if let Some(file) = node.file_mut() {
+            is_open = file.handles > 0;
+            file.gone_from = path.filter(|_| !file.is_scratch);
+        }
+        self.detach(ino);
+        if !is_open {
+            self.save_or_keep(ino);
+            self.drop_if_unused(ino);
+        }
+    }
+
     /// Forgets an inode that neither the kernel nor the mount needs.
     pub(crate) fn drop_if_unused(&mut self, ino: u64) {
         let Some(node) = self.nodes.get(&ino) else { return };
         let handles = node.file().map_or(0, |file| file.handles);
-        let is_needed = node.path.is_some() && node.is_in_memory();
+        let is_unsaved = node.file().is_some_and(File::is_gone_unsaved);
+        let is_needed = (node.path.is_some() && node.is_in_memory()) || is_unsaved;
         if node.lookups == 0 && handles == 0 && !is_needed && ino != ROOT {
             self.drop_node(ino);
         }
@@ -471,10 +535,15 @@ impl Tree {
                             continue;
                         }
                         let ino = self.ino_of(&path, &entry.metadata);
-                        if entry.metadata.is_folder() {
-                            self.meet(&path, &entry.metadata)?;
-                        }
-                        let attributes = self.of_metadata(ino, &path, &entry.metadata);
+                        let node = self.nodes.get(&ino);
+                        let is_open = node.is_some_and(|node| {
+                            node.file().is_some_and(|file| file.buffer.is_some())
+                        });
+                        let attributes = if is_open || entry.metadata.is_folder() {
+                            self.meet(&path, &entry.metadata)?
+                        } else {
+                            self.of_metadata(ino, &path, &entry.metadata)
+                        };
                         let number = match entry.metadata.kind {
                             EntryKind::File { number, .. } => Some(number),
                             _ => None,
@@ -519,8 +588,7 @@ impl Tree {
             let path = format!("{folder}/{}", entry.name);
             let what = if let Some(number) = entry.number {
                 self.numbers.insert(number, ino);
-                let number = Some(number);
-                What::File(File { number, is_scratch: false, handles: 0, buffer: None })
+                What::File(File { number: Some(number), ..File::default() })
             } else {
                 What::Folder { is_kept: false }
             };

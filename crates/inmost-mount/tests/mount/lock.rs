@@ -1,7 +1,8 @@
 //! What a lock leaves of a mount.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io::{Read, Write};
+use std::os::unix::fs::FileExt;
 
 use inmost::StoreError;
 use rustix::io::Errno;
@@ -40,4 +41,33 @@ fn a_lock_ends_every_access_and_an_unlock_brings_it_back() {
     assert!(!mount.at("x.lock").exists() && !mount.at("a.md~").exists());
     fs::write(mount.at("c.md"), "new\n").unwrap();
     assert_eq!(again.files().read("/memories/c.md").unwrap().as_str(), "new\n");
+}
+
+#[test]
+fn a_write_that_a_lock_has_dropped_is_not_continued_after_an_unlock() {
+    let Some(mount) = mounted() else { return };
+    let text = "0123456789\n";
+    mount.session.files().write("/memories/a.md", text).unwrap();
+    mount.session.files().write("/memories/b.md", text).unwrap();
+    let open = |name: &str| OpenOptions::new().read(true).write(true).open(mount.at(name)).unwrap();
+    let (changed, known) = (open("a.md"), open("b.md"));
+    changed.write_all_at(b"ABC", 0).unwrap();
+    *mount.place.lock().unwrap() = None;
+    mount.session.lock();
+    eventually(|| fs::read_dir(mount.at("")).is_err());
+    // The same files; somebody else has changed one.
+    let again = crate::mounted::session();
+    again.files().write("/memories/a.md", text).unwrap();
+    again.files().write("/memories/b.md", text).unwrap();
+    again.files().write("/memories/b.md", "theirs\n").unwrap();
+    *mount.place.lock().unwrap() = Some(again.clone());
+    eventually(|| fs::read_dir(mount.at("")).is_ok());
+    assert_eq!(errno(changed.write_all_at(b"DEF", 3)), Errno::STALE);
+    assert_eq!(errno(changed.sync_all()), Errno::STALE);
+    assert_eq!(errno(known.write_all_at(b"DEF", 3)), Errno::STALE);
+    drop((changed, known));
+    assert_eq!(again.files().read("/memories/a.md").unwrap().as_str(), text);
+    assert_eq!(again.files().read("/memories/b.md").unwrap().as_str(), "theirs\n");
+    fs::write(mount.at("a.md"), "again\n").unwrap();
+    assert_eq!(again.files().read("/memories/a.md").unwrap().as_str(), "again\n");
 }

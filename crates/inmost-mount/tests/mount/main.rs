@@ -12,5 +12,6 @@
 mod beside;
 mod lock;
 mod mounted;
+mod others;
 mod programs;
 mod rules;

@@ -54,6 +54,13 @@ impl Session {
         })
     }
 
+    /// Returns the path that a file at this path would be listed with. `None` if there cannot be one. Does no I/O.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn listed_path(path: &str) -> Option<Wiped<String>> {
+        MemoryPath::parse(path).ok().map(|path| Wiped::new(path.as_str().to_owned()))
+    }
+
     /// Seals the state of synchronisation under a key that follows from the master key. A rotation replaces it.
     ///
     /// # Errors

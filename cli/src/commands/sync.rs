@@ -108,12 +108,17 @@ struct Status {
     json: bool,
 }
 
-/// Leave the circle; all files stay
+/// Synchronise once more, then leave the circle; all files stay
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  inmost sync leave --store notes.inmost")]
+#[command(after_help = "Examples:\n  inmost sync leave --store notes.inmost\n  \
+    inmost sync leave --store notes.inmost --force")]
 struct Leave {
     #[command(flatten)]
     store: StoreArgs,
+
+    /// Leave without synchronising, if that fails: other devices never learn of changes that were not sent
+    #[arg(long)]
+    force: bool,
 }
 
 #[derive(clap::Args)]
@@ -247,6 +252,9 @@ impl Status {
 impl Leave {
     fn run(&self) -> Result<(), Failure> {
         let opened = Opened::new(&self.store, Input::Free)?;
+        if !self.force {
+            opened.synchronise(false)?;
+        }
         opened.circle()?.leave().map_err(failure)?;
         print(b"The store has left the circle. Its files stay, here and on the other devices.\n")
     }
@@ -264,6 +272,12 @@ impl DeviceArgs {
             return Err(Failure::usage(
                 format!("The folder {} is inside the store.", self.place.display()),
                 "Choose a folder outside it. The folder of a store must not be shared between devices itself.",
+            ));
+        }
+        if place::is_inside(&store.place()?, found.path()) {
+            return Err(Failure::usage(
+                format!("The store is inside the folder {}.", self.place.display()),
+                "Choose a folder of its own, beside the store. A store that is shared itself is damaged.",
             ));
         }
         Ok((found, location))
@@ -338,7 +352,7 @@ fn described(report: &Report) -> String {
     if report.waiting > 0 {
         let _ = writeln!(
             text,
-            "{} in the folder cannot be read yet: earlier ones have not arrived, or they are not whole.",
+            "{} in the folder cannot be read yet: earlier ones have not arrived, they are not whole, or they belong to another circle.",
             count(number(report.waiting), "object", "objects")
         );
     }
@@ -354,19 +368,22 @@ fn failure(error: SyncError) -> Failure {
         SyncError::Store(error) | SyncError::File(FileError::Store(error)) => return error.into(),
         SyncError::Place(_) => (
             Exit::Io,
-            "Check that the folder is there and can be written. Changes of this device are kept until then.",
+            "Check that the folder is there and can be written. Changes of this device are kept until then. `inmost sync leave --force` gives the folder up.",
         ),
         SyncError::State(_) => {
             (Exit::Io, "Check the folder of the store and the space on its disk.")
         }
         SyncError::StateUnreadable => (
             Exit::Other,
-            "Leave the circle with `inmost sync leave`, then join it again. Files that are the same stay one file.",
+            "Leave the circle with `inmost sync leave --force`, then join it again. Files that are the same stay one file.",
         ),
         SyncError::NotAMember => (
             Exit::Other,
             "Begin a circle with `inmost sync init`, or join one with `inmost sync join`.",
         ),
+        SyncError::TooLarge => {
+            (Exit::Other, "Split the largest files. What was changed is kept, and is sent then.")
+        }
         SyncError::AlreadyMember => (Exit::Other, "Leave it first, with `inmost sync leave`."),
         SyncError::OtherCircle => (
             Exit::Other,

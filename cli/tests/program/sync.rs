@@ -67,6 +67,13 @@ fn mistakes_are_explained_and_change_nothing() {
     sync(&desk, &laptop, &["join", "--name", "desk", "PLACE"], &mistyped)
         .expect_failure(2, "mistyped");
 
+    // The folder that has the store.
+    let outer = laptop.store().parent().unwrap().display().to_string();
+    sync(&desk, &laptop, &["join", "--name", "desk", "PLACE"], &invitation).expect(0);
+    sync(&desk, &laptop, &["leave", "--force"], "").expect(0);
+    sync(&laptop, &laptop, &["init", "--name", "laptop", &outer], "")
+        .expect_failure(2, "The store is inside");
+
     // A folder of another circle.
     let stranger = Place::with_store();
     fs::create_dir(stranger.beside("shared")).unwrap();
@@ -80,6 +87,7 @@ fn mistakes_are_explained_and_change_nothing() {
     fs::rename(laptop.beside("shared"), laptop.beside("away")).unwrap();
     laptop.run(["write", "/memories/list.md"], "eggs\n").expect(0);
     sync(&laptop, &laptop, &[], "").expect_failure(14, "cannot be used");
+    sync(&laptop, &laptop, &["leave"], "").expect_failure(14, "leave --force");
     fs::rename(laptop.beside("away"), laptop.beside("shared")).unwrap();
     let out = sync(&laptop, &laptop, &[], "").expect(0).out;
     assert!(out.starts_with("Sent 1 object"), "{out}");

@@ -15,8 +15,6 @@ pub(crate) struct Done {
     versions: BTreeMap<FileId, u64>,
     /// The files whose texts were written.
     texts: BTreeSet<FileId>,
-    /// Files that the store does not take.
-    pub(crate) held: Vec<String>,
     /// Whether the store had changed meanwhile, so that not all was done.
     pub(crate) is_overtaken: bool,
     pub(crate) changed: usize,
@@ -53,7 +51,7 @@ impl Device {
                 if written.is_ok() {
                     done.texts.insert(*id);
                 }
-                done.note(*id, &want.path, written)?;
+                done.note(*id, written)?;
             }
         }
         for id in self.plan.iter().filter(|(_, planned)| planned.is_none()).map(|(id, _)| id) {
@@ -70,7 +68,7 @@ impl Device {
                 continue;
             };
             let written = store.write(&want.path, &want.text, None);
-            done.note(*id, &want.path, written)?;
+            done.note(*id, written)?;
         }
         Ok(done)
     }
@@ -95,19 +93,28 @@ impl Device {
             let before = todo.len();
             let mut rest = Vec::new();
             for (id, shown, want) in todo {
-                if !is_free(&want.path, &id, &at) {
+                if in_the_way(&want.path, &id, &at).next().is_some() {
                     rest.push((id, shown, want));
                     continue;
                 }
                 let old = from.get(&id).map_or("", String::as_str);
                 let version = done.versions.get(&id).copied().unwrap_or(shown.version);
                 let moved = store.rename(old, &want.path, version);
-                done.note(id, &want.path, moved)?;
-                at.insert(id, &want.path);
+                if done.note(id, moved)? {
+                    at.insert(id, &want.path);
+                }
             }
             todo = rest;
+            if todo.len() < before {
+                continue;
+            }
+            // What is behind a file that stays where it is stays too.
+            let moving: BTreeSet<FileId> = todo.iter().map(|(id, ..)| *id).collect();
+            todo.retain(|(id, _, want)| {
+                in_the_way(&want.path, id, &at).all(|other| moving.contains(&other))
+            });
             if todo.len() == before
-                && let Some((id, shown, want)) = todo.first()
+                && let Some((id, shown, _)) = todo.first()
             {
                 // Files want each other's paths. One steps aside.
                 let old = from.get(id).map_or("", String::as_str);
@@ -118,7 +125,10 @@ impl Device {
                 }
                 let version = done.versions.get(id).copied().unwrap_or(shown.version);
                 let moved = store.rename(old, &aside, version);
-                done.note(*id, &want.path, moved)?;
+                if !done.note(*id, moved)? {
+                    done.is_overtaken = true;
+                    break;
+                }
                 at.remove(id);
                 from.insert(*id, aside);
             }
@@ -203,33 +213,35 @@ impl Shown {
 }
 
 impl Done {
-    fn note(
-        &mut self,
-        id: FileId,
-        path: &str,
-        result: Result<u64, Refused>,
-    ) -> Result<(), SyncError> {
+    /// Returns whether the step was done.
+    fn note(&mut self, id: FileId, result: Result<u64, Refused>) -> Result<bool, SyncError> {
+        let is_done = result.is_ok();
         match result {
             Ok(version) => {
                 self.versions.insert(id, version);
                 self.changed += 1;
             }
             Err(Refused::Changed) => self.is_overtaken = true,
-            Err(Refused::Held) => self.held.push(path.to_owned()),
+            Err(Refused::Held) => {}
             Err(Refused::Failed(error)) => return Err(error),
         }
-        Ok(())
+        Ok(is_done)
     }
 }
 
-/// Whether no other file is at this path, below it or above it.
-fn is_free(path: &str, id: &FileId, at: &BTreeMap<FileId, &str>) -> bool {
-    let is_in_the_way = |other: &str| {
+/// The other files at this path, below it or above it.
+fn in_the_way(
+    path: &str,
+    id: &FileId,
+    at: &BTreeMap<FileId, &str>,
+) -> impl Iterator<Item = FileId> {
+    let is_in_the_way = move |other: &str| {
         other == path
             || folders(path).any(|folder| folder == other)
             || folders(other).any(|folder| folder == path)
     };
-    !at.iter().any(|(other, at)| other != id && is_in_the_way(at))
+    let others = at.iter().filter(move |(other, at)| *other != id && is_in_the_way(at));
+    others.map(|(other, _)| *other)
 }
 
 /// The path of a file that is in the way of another one.

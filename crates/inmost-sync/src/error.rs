@@ -41,8 +41,8 @@ pub enum SyncError {
     /// The store was changed all the time while changes of other devices were to be shown.
     #[error("the store kept changing")]
     Busy,
-    /// The changes are larger than 512 MiB.
-    #[error("there are too many changes for one object")]
+    /// One change, with the earlier texts that it carries, is larger than 512 MiB.
+    #[error("a change is too large for one object")]
     TooLarge,
     /// The operating system returned no random bytes.
     #[error("the operating system returned no random bytes")]

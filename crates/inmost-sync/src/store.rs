@@ -57,11 +57,13 @@ impl Store for Session {
 
     fn write(&self, path: &str, text: &str, version: Option<u64>) -> Result<u64, Refused> {
         let condition = version.map_or(Precondition::Absent, Precondition::Version);
-        Ok(self.files().write_if(&full(path), text, &condition)?.version)
+        let path = listed(path)?;
+        Ok(self.files().write_if(&path, text, &condition)?.version)
     }
 
     fn rename(&self, old: &str, new: &str, version: u64) -> Result<u64, Refused> {
-        Ok(self.files().rename_if(&full(old), &full(new), &Precondition::Version(version))?)
+        let new = listed(new)?;
+        Ok(self.files().rename_if(&full(old), &new, &Precondition::Version(version))?)
     }
 
     fn remove(&self, path: &str, version: u64) -> Result<(), Refused> {
@@ -91,6 +93,13 @@ impl From<FileError> for Refused {
 
 fn full(path: &str) -> String {
     format!("{ROOT}{path}")
+}
+
+/// The whole path of a file, if it is listed with it. Another one would be taken for another file.
+fn listed(path: &str) -> Result<String, Refused> {
+    let path = full(path);
+    let is_same = Session::listed_path(&path).is_some_and(|listed| *listed == path);
+    if is_same { Ok(path) } else { Err(Refused::Held) }
 }
 
 fn below(path: &str) -> &str {

@@ -135,7 +135,10 @@ impl<'s> Sync<'s> {
         place: &impl Place,
         progress: &mut dyn FnMut(usize),
     ) -> Result<Report, SyncError> {
-        let is_doubtful = self.session.status()?.anchor == AnchorStatus::Unknown;
+        let is_doubtful = matches!(
+            self.session.status()?.anchor,
+            AnchorStatus::Unknown | AnchorStatus::WasMissing
+        );
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
         let session = self.session.acting_as("sync");
@@ -228,12 +231,15 @@ pub(crate) fn run(
         let done = run.device.carry_out(store)?;
         report.changed += done.changed;
         run.device.recover(store, &done)?;
-        report.held = done.held;
         if !done.is_overtaken {
             break;
         }
         run.capture()?;
     }
+    // What is still to be shown, the store does not take.
+    run.device.make_plan();
+    let plan = std::mem::take(&mut run.device.plan);
+    report.held = plan.into_values().flatten().map(|want| want.path).collect();
     run.device.commit = store.commit()?;
     run.save()?;
     if let Ok(sent) = &mut sent {

@@ -385,3 +385,32 @@ fn a_full_folder_is_read_all_the_same() {
     quiet(&place, &laptop, &desk);
     assert_eq!(laptop.tree().len(), 2);
 }
+
+#[test]
+fn a_path_that_the_store_would_list_otherwise_is_held_and_hides_nothing() {
+    let place = MemoryPlace::default();
+    let (state, store) = (MemoryState::default(), self::model::ModelStore::default());
+    let device = Device::new(circle(7), "model".to_owned(), String::new()).unwrap();
+    state.set(device.encode().unwrap().as_slice());
+    let put = |number, path: &str| {
+        let file = (path.to_owned(), format!("{number}\n"), store.next());
+        store.files.borrow_mut().insert(number, file);
+    };
+    // A name that is not in NFC, which only another implementation publishes, and one in NFC.
+    put(1, "a");
+    put(2, "b");
+    run(&state, &store, &place.of(0), (false, DAY), &mut |_| ()).unwrap();
+    let desk = Laptop::new(7, "desk");
+    desk.sync(&place);
+    put(1, "e\u{301}");
+    put(2, "a");
+    put(3, "o\u{301}");
+    run(&state, &store, &place.of(0), (false, DAY), &mut |_| ()).unwrap();
+    for _ in 0..2 {
+        let mut held = desk.sync(&place).held;
+        held.sort();
+        assert_eq!(held, ["a", "e\u{301}", "o\u{301}"]);
+        assert_eq!(desk.tree(), files(&[("a", "1\n"), ("b", "2\n")]));
+    }
+    assert_eq!(run(&state, &store, &place.of(0), (false, DAY), &mut |_| ()).unwrap().received, 0);
+}

@@ -85,6 +85,9 @@ pub(super) struct ModelStore {
     pub(super) fuse: Fuse,
     pub(super) files: RefCell<BTreeMap<u64, (String, String, u64)>>,
     pub(super) commits: Cell<u64>,
+    /// The most bytes of a text, if the store is small. It takes no long path then either.
+    pub(super) most: Cell<Option<usize>>,
+    pub(super) is_full: Cell<bool>,
 }
 
 impl ModelStore {
@@ -115,6 +118,15 @@ impl ModelStore {
         if is_it { Ok(number) } else { Err(Refused::Changed) }
     }
 
+    /// Whether the store takes a file.
+    fn admit(&self, path: &str, text: &str) -> Result<(), Refused> {
+        if self.is_full.get() {
+            return Err(Refused::Failed(SyncError::State(io::ErrorKind::StorageFull.into())));
+        }
+        let is_held = self.most.get().is_some_and(|most| text.len() > most || path.len() > 5);
+        if is_held { Err(Refused::Held) } else { Ok(()) }
+    }
+
     fn step<T>(&self, step: impl FnOnce() -> T) -> Result<T, Refused> {
         self.fuse.step(step).map_err(Refused::Failed)
     }
@@ -139,6 +151,7 @@ impl Store for ModelStore {
         if old.is_none() && !self.is_free(path, &BTreeSet::new()) {
             return Err(Refused::Changed);
         }
+        self.admit(path, text)?;
         self.step(|| {
             let version = self.next();
             let number = old.unwrap_or(version);
@@ -152,6 +165,7 @@ impl Store for ModelStore {
         if !self.is_free(new, &BTreeSet::from([number])) {
             return Err(Refused::Changed);
         }
+        self.admit(new, "")?;
         self.step(|| {
             let version = self.next();
             if let Some(file) = self.files.borrow_mut().get_mut(&number) {

@@ -134,7 +134,7 @@ impl World {
         let kind = *self.rng.of(&[
             "act", "act", "act", "act", "act", "act", "act", "act", "see", "see", "sync", "sync",
             "sync", "sync", "sync", "crash", "crash", "backup", "restore", "rollback", "join",
-            "junk", "lose",
+            "junk", "lose", "small", "full", "no place",
         ]);
         if self.is_shown {
             eprintln!("{kind} {device}: {:?}", self.tree(device));
@@ -173,6 +173,26 @@ impl World {
                 });
             }
             "lose" => self.lose(device),
+            "small" => {
+                let most = &self.nodes[device].store.most;
+                most.set(if most.get().is_some() { None } else { Some(12) });
+            }
+            "full" => {
+                self.nodes[device].store.is_full.set(true);
+                let _ = self.sync(device, false);
+                self.nodes[device].store.is_full.set(false);
+            }
+            "no place" => {
+                let (is_absent, is_full) = (self.rng.is_one_in(2), self.rng.is_one_in(2));
+                let place = self.place.clone();
+                let set = |is_absent, is_full| {
+                    let mut objects = place.0.borrow_mut();
+                    (objects.is_absent, objects.is_full) = (is_absent, is_full);
+                };
+                set(is_absent, is_full);
+                let _ = self.sync(device, false);
+                set(false, false);
+            }
             _ => {}
         }
     }
@@ -265,6 +285,7 @@ impl World {
     }
 
     fn end(&mut self) -> Result<(), String> {
+        self.nodes.iter().for_each(|node| node.store.most.set(None));
         let mut is_quiet = false;
         for turn in 0..14 {
             let mut sent = 0;

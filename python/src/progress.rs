@@ -1,5 +1,10 @@
 //! The callback `progress` of long calls.
 
+#![allow(
+    clippy::missing_const_for_thread_local,
+    reason = "it is const; for Windows the lint does not see that"
+)]
+
 use std::cell::Cell;
 use std::ptr;
 use std::time::{Duration, Instant};

@@ -1,19 +1,23 @@
 //! `inmost adopt`
 
-use std::fs;
-use std::io;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use inmost::{FileError, NewFile, Wiped};
 use inmost_keyd::OpenStore;
 use inmost_mount::{MountError, ScratchNames, is_mounted, unmount};
+use serde::{Deserialize, Serialize};
 
 use super::{failure, start};
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
 use crate::host_files::{self, MAX_FILE_BYTES, why_no_text};
 use crate::output::say;
+use crate::store::database;
 use crate::store::opening::{OpenOptions, Readings};
 use crate::{display, streams};
 
@@ -21,7 +25,7 @@ use crate::{display, streams};
 ///
 /// Takes the files of the folder into `/memories/NAME` with their times, reads them back, renames the folder to
 /// `FOLDER.plain-DATE`, and mounts that part of the memory where the folder was. The plain files stay until you delete them, or
-/// --delete-plain does. Run it again if it was interrupted: nothing is lost at any step, and it goes on where it was.
+/// --delete-plain does. The file `FOLDER.adopted` keeps the store and the name, for the next times. Run it again if it was interrupted: nothing is lost at any step, and it goes on where it was.
 ///
 /// A folder is adopted by its path, or as `claude-code` (the memory of the project in the current folder, or of PROJECT) or `codex`.
 /// Stop the client first. What it keeps elsewhere stays plain: transcripts and `file-history` of Claude Code, sessions and
@@ -44,7 +48,7 @@ pub(crate) struct Adopt {
     #[arg(long, conflicts_with_all = ["dry_run", "delete_plain", "skip"])]
     undo: bool,
 
-    /// Delete the plain files afterwards. An SSD may keep their bytes for long
+    /// Delete the plain files that are in the memory afterwards. An SSD may keep their bytes for long
     #[arg(long)]
     delete_plain: bool,
 
@@ -65,6 +69,13 @@ pub(crate) struct Adopt {
     project: Option<PathBuf>,
 }
 
+/// Where a folder was adopted to. It is kept beside the folder.
+#[derive(Serialize, Deserialize)]
+struct Adopted {
+    store: String,
+    root: String,
+}
+
 /// What is in a folder.
 #[derive(Default)]
 struct Found {
@@ -79,8 +90,8 @@ struct Found {
 impl Adopt {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let (folder, name) = self.place()?;
-        let name = self.name.clone().unwrap_or(name);
-        let root = format!("/memories/{name}");
+        let (place, adopted) = (self.absolute_store()?, Adopted::read(&folder)?);
+        let root = self.root(&folder, &place, name, adopted.as_ref())?;
         let store = self.store.open(&OpenOptions {
             readings: Readings::DoNotCount,
             hint_compaction: false,
@@ -93,7 +104,16 @@ impl Adopt {
                 "Unlock it first.",
             ));
         }
-        store.files().exists(&root).map_err(|error| Failure::at(&root, error))?;
+        let is_adopted =
+            is_without_files(&folder) && (adopted.is_some() || newest_plain(&folder).is_some());
+        let exists = store.files().exists(&root).map_err(|error| Failure::at(&root, error))?;
+        if adopted.is_none() && !exists && (self.undo || is_adopted) {
+            return Err(Failure::new(
+                Exit::Other,
+                format!("The memory has no folder {}.", display::path(&root)),
+                "Give the name that the folder was adopted with: `--name NAME`.",
+            ));
+        }
         if self.undo {
             return take_out(&store, &folder, &root);
         }
@@ -101,21 +121,16 @@ impl Adopt {
             return Err(failure(MountError::Mounted(folder)));
         }
         let shown = display::path(&folder.display().to_string());
-        if is_without_files(&folder) && newest_plain(&folder).is_some() {
+        if is_adopted {
             if self.dry_run {
                 return say(&format!("{shown} is adopted already. It would be mounted again.\n"));
             }
             start(&self.store, (&root, &[], false), &folder)?;
             return say(&format!("Mounted {root} at {shown} again.\n"));
         }
+        check_new(&root, exists && adopted.is_none() && self.name.is_none())?;
         let found = look(&store, &folder, &root)?;
-        if let Some(process) = user_of(&folder) {
-            return Err(Failure::new(
-                Exit::InUse,
-                format!("Process {process} has files in {shown} open."),
-                "End it first, so that nothing is written to the plain files any more.",
-            ));
-        }
+        unused(&folder)?;
         for refused in &found.refused {
             streams::warn(refused);
         }
@@ -135,26 +150,80 @@ impl Adopt {
                 "Convert or remove it, or leave it in the plain folder with `--skip`.",
             ));
         }
+        if adopted.is_none() {
+            Adopted { store: place, root: root.clone() }.write(&folder)?;
+        }
         take_in(&store, &root, &found)?;
-        drop(store);
-        let plain = plain_path(&folder);
+        let plain = beside(&folder, &format!("plain-{}", date()));
         let renamed = fs::rename(&folder, &plain).and_then(|()| host_files::sync_parent(&plain));
         renamed.map_err(|error| of_folder(&folder, &error))?;
-        if let Err(failure) = start(&self.store, (&root, &[], false), &folder) {
+        // Nobody finds the files there any more; what was opened before is still open, or was written before this look.
+        let started = unused(&plain)
+            .and_then(|()| unchanged(&look(&store, &plain, &root), &found, &folder))
+            .and_then(|()| start(&self.store, (&root, &[], false), &folder));
+        drop(store);
+        if let Err(failure) = started {
             // As it was before.
             let _ = fs::remove_dir(&folder);
-            let _ = fs::rename(&plain, &folder);
+            if let Err(error) = fs::rename(&plain, &folder) {
+                let plain = display::path(&plain.display().to_string());
+                streams::warn(&format!("The plain files are in {plain}: {error}."));
+            }
             return Err(failure);
         }
         let kept = display::path(&plain.display().to_string());
         say(&format!("{files} are in {root}, which is mounted at {shown}.\n"))?;
         if self.delete_plain {
-            fs::remove_dir_all(&plain).map_err(|error| of_folder(&plain, &error))?;
+            let left = delete_taken(&plain, &found).map_err(|error| of_folder(&plain, &error))?;
+            for path in left {
+                let path = display::path(&path.display().to_string());
+                streams::warn(&format!("{path} is not in the memory and was not deleted."));
+            }
             return say("The plain files are deleted. An SSD may keep their bytes for long.\n");
         }
         say(&format!(
             "The plain files are in {kept}. Delete them when everything works; `inmost adopt --undo` needs only the memory.\n"
         ))
+    }
+
+    /// The store, as it is kept beside the folder.
+    fn absolute_store(&self) -> Result<String, Failure> {
+        let place = self.store.place()?;
+        let absolute = match database::url(&place) {
+            Some(_) => place,
+            None => std::path::absolute(&place).map_err(|error| of_folder(&place, &error))?,
+        };
+        let absolute = absolute.canonicalize().unwrap_or(absolute);
+        Ok(absolute.to_string_lossy().into_owned())
+    }
+
+    /// The folder in the memory: the one that it was adopted to, or that of its name.
+    fn root(
+        &self,
+        folder: &Path,
+        place: &str,
+        name: String,
+        adopted: Option<&Adopted>,
+    ) -> Result<String, Failure> {
+        let root = format!("/memories/{}", self.name.clone().unwrap_or(name));
+        let Some(adopted) = adopted else { return Ok(root) };
+        let is_other = self.name.is_some() && adopted.root != root;
+        if is_other || adopted.store != place {
+            let kept = beside(folder, ADOPTED);
+            return Err(Failure::usage(
+                format!(
+                    "{} was adopted into {} of the store {}.",
+                    display::path(&folder.display().to_string()),
+                    display::path(&adopted.root),
+                    display::path(&adopted.store)
+                ),
+                format!(
+                    "Give that store and no other name. If it is not so, delete {}.",
+                    display::path(&kept.display().to_string())
+                ),
+            ));
+        }
+        Ok(adopted.root.clone())
     }
 
     /// The folder, and its name in the memory.
@@ -208,6 +277,103 @@ impl Adopt {
             }
         }
     }
+}
+
+impl Adopted {
+    /// What is kept beside a folder, if it is adopted.
+    fn read(folder: &Path) -> Result<Option<Self>, Failure> {
+        let path = beside(folder, ADOPTED);
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(of_folder(&path, &error)),
+        };
+        let kept =
+            serde_json::from_slice(&text).map_err(|error| of_folder(&path, &error.into()))?;
+        Ok(Some(kept))
+    }
+
+    fn write(&self, folder: &Path) -> Result<(), Failure> {
+        let path = beside(folder, ADOPTED);
+        let new = beside(folder, &format!("{ADOPTED}-{}", std::process::id()));
+        let written = serde_json::to_vec(self).map_err(io::Error::from).and_then(|text| {
+            let mut file = host_files::create(&new)?;
+            file.write_all(&text)?;
+            file.sync_all()?;
+            fs::rename(&new, &path)?;
+            host_files::sync_parent(&path)
+        });
+        written.map_err(|error| of_folder(&path, &error))
+    }
+}
+
+/// Checks a folder of the memory to which a folder is to be adopted.
+fn check_new(root: &str, is_taken: bool) -> Result<(), Failure> {
+    let scratch = ScratchNames::new(&[]).map_err(|error| failure(MountError::Scratch(error)))?;
+    let shown = display::path(root);
+    if scratch.has(root) {
+        return Err(Failure::new(
+            Exit::Other,
+            format!("{shown} has a name of temporary files: what is written there would not last."),
+            "Give another name with `--name NAME`.",
+        ));
+    }
+    if is_taken {
+        return Err(Failure::new(
+            Exit::Other,
+            format!("The memory has a folder {shown} already."),
+            "Give another name with `--name NAME`, or this one, to add the files to that folder.",
+        ));
+    }
+    Ok(())
+}
+
+/// Checks that a folder that was taken in had no change meanwhile.
+fn unchanged(now: &Result<Found, Failure>, before: &Found, folder: &Path) -> Result<(), Failure> {
+    fn texts(found: &Found) -> BTreeSet<(&str, &str)> {
+        found.files.iter().map(|(path, text, _)| (path.as_str(), text.as_str())).collect()
+    }
+    if now.as_ref().is_ok_and(|now| texts(now) == texts(before)) {
+        return Ok(());
+    }
+    Err(Failure::new(
+        Exit::InUse,
+        format!(
+            "A program has changed {} while it was taken in; it is where it was.",
+            display::path(&folder.display().to_string())
+        ),
+        "End that program, and run the command again.",
+    ))
+}
+
+/// Deletes the plain files whose text was taken in, and the folders that are empty then. Returns what is left.
+fn delete_taken(plain: &Path, found: &Found) -> io::Result<Vec<PathBuf>> {
+    for (below, text, _) in &found.files {
+        let path = plain.join(below.trim_start_matches('/'));
+        let bytes = host_files::open(&path).and_then(|file| Wiped::read(file, MAX_FILE_BYTES));
+        if bytes.is_ok_and(|bytes| bytes.is_some_and(|it| it.as_slice() == text.as_bytes())) {
+            fs::remove_file(&path)?;
+        }
+    }
+    let mut left = Vec::new();
+    delete_empty(plain, "", &mut left)?;
+    host_files::sync_parent(plain)?;
+    Ok(left)
+}
+
+fn delete_empty(folder: &Path, below: &str, left: &mut Vec<PathBuf>) -> io::Result<()> {
+    let scratch = ScratchNames::new(&[]).map_err(io::Error::other)?;
+    let before = left.len();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let below = format!("{below}/{}", entry.file_name().to_string_lossy());
+        if entry.file_type()?.is_dir() && !scratch.has(&below) {
+            delete_empty(&entry.path(), &below, left)?;
+        } else {
+            left.push(entry.path());
+        }
+    }
+    if left.len() == before { fs::remove_dir(folder) } else { Ok(()) }
 }
 
 /// Whether there is no plain file at a folder, or no folder.
@@ -296,6 +462,13 @@ fn take_in(store: &OpenStore, root: &str, found: &Found) -> Result<(), Failure> 
     let written =
         store.files().write_many(&files).map_err(|error| Failure::at(root, error.into()))?;
     for (path, written) in paths.iter().zip(written) {
+        if let Err(FileError::AlreadyExists) = written {
+            return Err(Failure::new(
+                Exit::Other,
+                format!("The memory has another text at {} already.", display::path(path)),
+                "Nothing was moved. Compare the two and delete one of them, with `inmost rm` in the memory; then run it again.",
+            ));
+        }
         written.map_err(|error| Failure::writing(path, error))?;
     }
     for (path, (_, text, _)) in paths.iter().zip(&found.files) {
@@ -313,31 +486,19 @@ fn take_in(store: &OpenStore, root: &str, found: &Found) -> Result<(), Failure> 
 
 /// Writes the memory to plain files in the place of its mount.
 fn take_out(store: &OpenStore, folder: &Path, root: &str) -> Result<(), Failure> {
-    let out = beside(folder, "undo");
-    match fs::remove_dir_all(&out) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(of_folder(&out, &error));
-        }
-        _ => {}
-    }
+    let out = beside(folder, &format!("undo-{}", date()));
     let is_mounted = match unmount(folder, false) {
         Ok(()) => true,
         Err(MountError::NotMounted(_)) if is_without_files(folder) => false,
         Err(error) => return Err(failure(error)),
     };
-    host_files::make_folder(&out).map_err(|error| of_folder(&out, &error))?;
-    for entry in store.files().walk(root) {
-        let entry = entry.map_err(|error| Failure::at(root, error))?;
-        if entry.metadata.is_folder() {
-            continue;
-        }
-        let path = entry.path.as_str();
-        let below = path.strip_prefix(root).unwrap_or(path).trim_start_matches('/');
-        let Some(relative) = host_files::relative(below) else { continue };
-        let (text, metadata) =
-            store.files().read_with_metadata(path).map_err(|error| Failure::at(path, error))?;
-        let place = out.join(relative);
-        write_plain(&place, text.as_str(), &metadata).map_err(|error| of_folder(&place, &error))?;
+    // Fails if it exists.
+    let made = fs::DirBuilder::new().mode(0o700).create(&out);
+    made.map_err(|error| of_folder(&out, &error))?;
+    if let Err(failure) = export(store, root, &out) {
+        // Only what was made here.
+        let _ = fs::remove_dir_all(&out);
+        return Err(failure);
     }
     match fs::remove_dir(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -347,6 +508,7 @@ fn take_out(store: &OpenStore, folder: &Path, root: &str) -> Result<(), Failure>
     }
     let renamed = fs::rename(&out, folder).and_then(|()| host_files::sync_parent(folder));
     renamed.map_err(|error| of_folder(folder, &error))?;
+    let _ = fs::remove_file(beside(folder, ADOPTED));
     let shown = display::path(&folder.display().to_string());
     let before = if is_mounted { "was unmounted and " } else { "" };
     say(&format!("The memory {before}is in plain files in {shown}. It stays in the store too.\n"))?;
@@ -357,20 +519,64 @@ fn take_out(store: &OpenStore, folder: &Path, root: &str) -> Result<(), Failure>
     Ok(())
 }
 
+/// Writes a folder of the memory to plain files.
+fn export(store: &OpenStore, root: &str, out: &Path) -> Result<(), Failure> {
+    if !store.files().exists(root).map_err(|error| Failure::at(root, error))? {
+        return Ok(());
+    }
+    let mut folders = BTreeSet::from([out.to_owned()]);
+    for entry in store.files().walk(root) {
+        let entry = entry.map_err(|error| Failure::at(root, error))?;
+        if entry.metadata.is_folder() {
+            continue;
+        }
+        let path = entry.path.as_str();
+        let below = path.strip_prefix(root).unwrap_or(path).trim_start_matches('/');
+        let Some(relative) = host_files::relative(below) else {
+            streams::warn(&format!("{} cannot be a plain file.", display::path(path)));
+            continue;
+        };
+        let (text, metadata) =
+            store.files().read_with_metadata(path).map_err(|error| Failure::at(path, error))?;
+        let place = out.join(relative);
+        write_plain(&place, text.as_str(), &metadata).map_err(|error| of_folder(&place, &error))?;
+        let above = place.ancestors().skip(1).take_while(|folder| folder.starts_with(out));
+        folders.extend(above.map(Path::to_owned));
+    }
+    for folder in folders {
+        let synced = File::open(&folder).and_then(|it| it.sync_all());
+        synced.map_err(|error| of_folder(&folder, &error))?;
+    }
+    Ok(())
+}
+
 fn write_plain(path: &Path, text: &str, metadata: &inmost::Metadata) -> io::Result<()> {
     if let Some(parent) = path.parent() {
         host_files::make_folder(parent)?;
     }
     let mut file = host_files::create(path)?;
-    io::Write::write_all(&mut file, text.as_bytes())?;
+    file.write_all(text.as_bytes())?;
     if let inmost::EntryKind::File { modified, .. } = metadata.kind {
         file.set_modified(modified)?;
     }
     file.sync_all()
 }
 
+/// Checks that no process uses a folder.
+fn unused(folder: &Path) -> Result<(), Failure> {
+    let Some(process) = user_of(folder) else { return Ok(()) };
+    let shown = display::path(&folder.display().to_string());
+    Err(Failure::new(
+        Exit::InUse,
+        format!("Process {process} has files in {shown} open."),
+        "End it first, so that nothing is written to the plain files any more.",
+    ))
+}
+
 /// A process that has a file in a folder open, or works there.
 fn user_of(folder: &Path) -> Option<u32> {
+    // The links there are canonical.
+    let folder = &folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let own = std::process::id();
     let processes = fs::read_dir("/proc").ok()?.flatten();
     let numbers = processes.filter_map(|it| it.file_name().to_str()?.parse::<u32>().ok());
@@ -390,8 +596,9 @@ fn beside(folder: &Path, ending: &str) -> PathBuf {
     folder.with_file_name(name)
 }
 
-fn plain_path(folder: &Path) -> PathBuf {
-    beside(folder, &format!("plain-{}", jiff::Zoned::now().strftime("%Y%m%d-%H%M%S")))
+/// Part of the names of new folders.
+fn date() -> String {
+    jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string()
 }
 
 /// The plain folder that was adopted last.
@@ -412,3 +619,6 @@ fn of_folder(folder: &Path, error: &io::Error) -> Failure {
         "Run the command again when that is mended; it goes on where it was.",
     )
 }
+
+/// The ending of the file beside a folder that says where it was adopted to.
+const ADOPTED: &str = "adopted";

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Adopts plain folders and takes them out again: nothing is deleted that is not in the memory, and the place of each is remembered.
+
+Argument: the program `inmost`. Needs /dev/fuse; leaves nothing mounted."""
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+
+program = os.path.abspath(sys.argv[1])
+place = tempfile.mkdtemp(prefix="inmost-adopt.")
+environment = dict(os.environ, INMOST_STORE=os.path.join(place, "s.inmost"), INMOST_PASSPHRASE="correct horse battery staple")
+
+
+def inmost(*arguments, code=0, store=None):
+    changed = dict(environment, INMOST_STORE=store) if store else environment
+    done = subprocess.run([program, *arguments], env=changed, capture_output=True, text=True, timeout=120)
+    assert (done.returncode == 0) == (code == 0), (arguments, done.returncode, done.stdout, done.stderr)
+    return done.stdout + done.stderr
+
+
+def at(*names):
+    return os.path.join(place, *names)
+
+
+def write(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def plain(folder):
+    """The plain folders that are left of one."""
+    prefix = os.path.basename(folder) + ".plain-"
+    return sorted(at(os.path.dirname(folder), name) for name in os.listdir(os.path.dirname(folder)) if name.startswith(prefix))
+
+
+inmost("init", "--kdf-memory-mib", "19", "--kdf-passes", "2")
+inmost("unlock")
+
+# Only what is in the memory is deleted.
+app = at("a", "app")
+write(app + "/x/note.md", "tea\n")
+write(app + "/.git/HEAD", "ref: refs/heads/main\n")
+os.makedirs(app + "/.git/refs/tags")
+write(app + "/keep.lock", "1\n")
+said = inmost("adopt", "--delete-plain", app)
+assert ".git" in said and "keep.lock" in said, said
+assert read(app + "/x/note.md") == "tea\n"
+(left,) = plain(app)
+assert sorted(os.listdir(left)) == [".git", "keep.lock"] and os.path.isdir(left + "/.git/refs/tags"), os.listdir(left)
+
+# Another folder of the same name is not merged with it.
+other = at("b", "app")
+write(other + "/note.md", "other\n")
+assert "--name" in inmost("adopt", other, code=1)
+inmost("adopt", "--name", "other", other)
+assert os.stat(other + ".adopted").st_mode & 0o777 == 0o600
+inmost("unmount", other)
+# Again, and out, without the name.
+inmost("adopt", other)
+assert read(other + "/note.md") == "other\n"
+assert "adopted into" in inmost("adopt", "--undo", "--name", "app", other, code=1)
+# A folder of the user is not touched.
+write(other + ".undo/mine.md", "mine\n")
+inmost("adopt", "--undo", other)
+assert read(other + "/note.md") == "other\n" and read(other + ".undo/mine.md") == "mine\n"
+assert not os.path.exists(other + ".adopted")
+
+# Nothing would last in it.
+write(at("c.lock", "note.md"), "x\n")
+assert "would not last" in inmost("adopt", at("c.lock"), code=1)
+assert read(at("c.lock", "note.md")) == "x\n"
+
+# A program that writes meanwhile, through a parent that is a link, is noticed.
+write(at("d", "notes", "note.md"), "x\n")
+os.symlink(at("d"), at("link"))
+with open(at("d", "notes", "note.md"), encoding="utf-8"):
+    assert "open" in inmost("adopt", at("link", "notes"), code=1)
+assert read(at("d", "notes", "note.md")) == "x\n"
+
+# So is one that writes and closes while the files are taken in: no new text is left behind.
+busy = at("e", "busy")
+for number in range(300):
+    write(f"{busy}/{number}.md", "x" * 2_000)
+stop = threading.Event()
+newest = [0]
+
+
+def change():
+    """Writes until the folder is not the plain one any more."""
+    while not stop.is_set():
+        try:
+            with open(f"{busy}/0.md", "r+", encoding="utf-8") as file:
+                text = f"{newest[0] + 1}\n".ljust(2_000, "y")
+                file.write(text)
+            newest[0] += 1
+        except OSError:
+            return
+
+
+writer = threading.Thread(target=change)
+writer.start()
+done = subprocess.run([program, "adopt", busy], env=environment, capture_output=True, text=True, timeout=120)
+stop.set()
+writer.join()
+# It may have been found open, or changed; whatever it was, the newest text is where the folder is.
+assert read(f"{busy}/0.md").startswith(f"{newest[0]}\n"), (newest, read(f"{busy}/0.md")[:20], done.stderr)
+
+if done.returncode == 0:
+    inmost("unmount", busy)
+inmost("unmount", app)
+inmost("lock")
+print("Folders were adopted and taken out; what was not in the memory is still there.")

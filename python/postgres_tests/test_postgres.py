@@ -87,7 +87,7 @@ def test_mistakes_are_named(database: inmost.Postgres) -> None:
         inmost.Postgres("postgres://role:secret@127.0.0.1/memories")
     with pytest.raises(ValueError, match="32 hexadecimal digits"):
         database.vault("ada")
-    with pytest.raises(TypeError, match="path is a str, an os.PathLike or an inmost.Vault"):
+    with pytest.raises(TypeError, match="path must be a str, an os.PathLike or an inmost.Vault"):
         inmost.Store.open(17, raw_key=KEY)  # type: ignore[arg-type]
     with pytest.raises(errors.Unavailable):
         inmost.Store.open(inmost.Postgres("postgres://nobody@127.0.0.1:1/x").vault(), raw_key=KEY)

@@ -83,19 +83,6 @@ impl Progress {
         self.unfollowed == 0 && self.cursor.frontier() == Some(self.frontier)
     }
 
-    /// Where the log ends in its file, up to the next block, if everything in it is synced and it ends in the file's last segment.
-    /// Behind it are zeros, or messages that are no longer in effect. sled must have closed it.
-    pub(super) fn end_in_last_segment(&mut self, log: &File) -> io::Result<Option<u64>> {
-        // sled may have moved a page for a read.
-        self.advance(log)?;
-        let length = log.metadata()?.len();
-        let segment = self.cursor.segment().filter(|_| self.is_at_frontier());
-        let is_last = |segment: &u64| length <= segment.saturating_add(SEGMENT);
-        let rest = self.cursor.position % SEGMENT;
-        let end = segment.filter(is_last).map(|segment| segment.saturating_add(rest));
-        Ok(end.map(|end| end.next_multiple_of(BLOCK)).filter(|end| *end < length))
-    }
-
     /// Notes a snapshot of the frontier.
     pub(super) fn note_snapshot(&mut self) {
         self.covered = self.frontier.position;
@@ -269,8 +256,6 @@ fn is_locked_out(error: &io::Error) -> bool {
 
 /// The most messages that are kept for the next snapshot. They take 40 bytes each.
 const MOST_NOTED: usize = 1 << 16;
-/// The block of most file systems.
-const BLOCK: u64 = 4 << 10;
 /// The bytes that are read at once while the log is followed.
 const PIECE: u64 = 256 << 10;
 /// The most bytes that sled writes for a record, on the average of the 18 or more between two looks at the log. In 105,000

@@ -74,10 +74,6 @@ const BATCH: usize = 12;
 /// Batches after which sled's index is brought up to date: about 4 MiB of its log, more if most records are long. All of it is
 /// replayed after a crash.
 const INDEX_AFTER: u32 = 100;
-/// Free bytes of a disk above which the end of the log is given back when it is closed. An opening needs 2 MiB for it, which
-/// it then gets from the ballast only if other programs have used up all of this.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-const AMPLE_BYTES: u64 = 64 << 20;
 
 /// One generation in its own folder.
 struct SledEngine {
@@ -313,12 +309,6 @@ impl Engine for SledEngine {
         if self.progress().is_behind_by_segments() {
             let _ = renew_snapshot(&self.folder, &self.log);
         }
-        if has_ample_room(&self.log)
-            && let Some(end) = self.progress().end_in_last_segment(&self.log)?
-        {
-            // Best effort, and not synced: it only gives back what sled has filled with zeros.
-            let _ = self.log.set_len(end);
-        }
         check_no_blobs(&self.folder)
     }
 
@@ -376,18 +366,6 @@ fn renew_snapshot(folder: &Path, log: &File) -> Result<(), StorageError> {
     Handle::open(folder)?.release();
     claim(&folder.join(repair::LOG), &[log])?.sync_data()?;
     repair::make_private(folder)
-}
-
-/// Whether the disk surely has room for the segment that the next opening fills again. Without an answer of the system, `false`.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-fn has_ample_room(log: &File) -> bool {
-    rustix::fs::fstatvfs(log)
-        .is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) > AMPLE_BYTES)
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-fn has_ample_room(_: &File) -> bool {
-    false
 }
 
 /// Makes all files of a new database durable, and their names. sled does neither.

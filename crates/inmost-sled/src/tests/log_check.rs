@@ -305,25 +305,3 @@ fn a_lost_snapshot_is_made_anew() {
     }
     assert!(made > 0, "sled could replay every log");
 }
-
-#[test]
-#[cfg(target_os = "linux")]
-fn a_closed_log_keeps_no_more_of_its_last_segment_than_sled_has_written() {
-    let parent = memory();
-    let mut store = Store::new(&parent, 60, 3);
-    let length = |store: &Store| u64::try_from(store.log().len()).unwrap();
-    for round in 0..40 {
-        store.change();
-        let end = store.engine.as_ref().unwrap().progress().position();
-        store.reopen();
-        assert!(length(&store) >= SEGMENT - 1, "an open log has its last segment");
-        let frontier = store.frontier();
-        Box::new(store.engine.take().unwrap()).close().unwrap();
-        assert!(length(&store) % SEGMENT < end % SEGMENT + 4_096, "round {round}");
-        store.engine = Some(open_at(&store.folder, frontier).unwrap());
-        let found: HashMap<_, _> =
-            store.engine.as_ref().unwrap().scan(None, 1_000).unwrap().into_iter().collect();
-        assert!(found == store.values, "round {round}");
-        store.engine.as_ref().unwrap().sync().unwrap();
-    }
-}

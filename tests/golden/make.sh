@@ -9,7 +9,7 @@ if [ -n "$(git tag --list 'v*')" ]; then
 fi
 sample=$(mktemp -d)
 trap 'rm -rf "$sample"' EXIT
-export INMOST_SAMPLE=$sample/new INMOST_TEST_NO_BACKGROUND=1 INMOST_TEST_HALF_BLOCKS=112
+export INMOST_SAMPLE=$sample/new INMOST_TEST_NO_BACKGROUND=1
 cargo test --quiet --package inmost --lib -- --ignored --exact vfs::samples::write_the_golden_store
 cargo test --quiet --package inmost --test store -- --ignored --exact samples::write_the_records_of_the_samples_and_two_more_stores
 rm -rf "$version"

@@ -31,7 +31,7 @@ mount -o loop "$out/probe.img" "$out/probe" 2>/dev/null || skip 'loop devices th
 umount "$out/probe"
 rm "$out/probe.img"
 
-# Half of the cuts with a journal of 64 KiB, so that many of them hit a checkpoint or its growth.
+# Half of the cuts with a journal of 64 KiB, so that many of them hit a checkpoint or a batch that bypasses it.
 seed=${LAB_SEED:-$RANDOM}
 history=${LAB_HISTORY:-}
 bad=0

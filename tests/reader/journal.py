@@ -27,7 +27,7 @@ class Journal:
         slots = [slot for slot in map(self.slot, blocks) if slot]
         check(slots, "both slots of the journal are damaged")
         check(len({slot[:2] for slot in slots}) == 1, "the slots are of different journals")
-        half_blocks, self.id, self.epoch, self.number, _ = max(slots, key=lambda slot: slot[4])
+        half_blocks, self.id, self.epoch, self.number, self.bypassed, _ = max(slots, key=lambda slot: slot[5])
         length = half_blocks * self.BLOCK
         check(len(data) == 8192 + 2 * length, "the journal has the wrong length")
         self.halves = [data[8192 : 8192 + length], data[8192 + length :]]
@@ -35,23 +35,23 @@ class Journal:
 
     @staticmethod
     def slot(block):
-        """Returns length of a half, id, epoch, number and revision; None for a slot that does not count."""
+        """Returns length of a half, id, epoch, number, bypassing batches and revision; None for a slot that does not count."""
         if len(block) < 4096 or zlib.crc32(block[:4092]) != int.from_bytes(block[4092:], "little"):
             return None
-        magic, version, _, half_blocks, journal, *position = struct.unpack("<8sHHI16sQQ", block[:48])
+        magic, version, _, half_blocks, journal, *position = struct.unpack("<8sHHI16sQQQ", block[:56])
         known = magic == b"\x89INMJNL\n" and version == 1 and 4 <= half_blocks <= 4096
         revision = int.from_bytes(block[88:96], "little")
         return (half_blocks, journal, *position, revision) if known else None
 
     def begin(self, half):
-        """Returns where entries begin in a half: for each place the length of the body, epoch, number, changes, and CRC of
-        the body."""
+        """Returns where entries begin in a half: for each place the length of the body, epoch, number, bypassing batches, changes,
+        and CRC of the body."""
         found = {}
         for at in range(0, len(half), self.BLOCK):
-            magic, body, journal, epoch, number, _, changes, crc = struct.unpack("<4sI16sQQQII", half[at : at + 56])
+            magic, body, journal, epoch, number, bypassed, changes, crc = struct.unpack("<4sI16sQQQII", half[at : at + 56])
             is_right = zlib.crc32(half[at : at + 124]) == int.from_bytes(half[at + 124 : at + 128], "little")
             if magic == b"IJE1" and is_right and journal == self.id and body <= 533888:
-                found[at] = (body, epoch, number, changes, crc)
+                found[at] = (body, epoch, number, bypassed, changes, crc)
         return found
 
     @staticmethod
@@ -69,16 +69,17 @@ class Journal:
             changes[address], last = value, address
         return changes if changes and at == len(body) else None
 
-    def read_epoch(self, epoch, number):
+    def read_epoch(self, epoch, number, bypassed):
         """Returns the changes of an epoch whose entries follow one of this number, and the last number."""
         half, begun = self.halves[epoch % 2], self.begun[epoch % 2]
         changes, at = {}, 0
         while at in begun and begun[at][1:3] == (epoch, number + 1):
-            length, _, _, count, crc = begun[at]
+            length, _, _, count_of_bypassing, count, crc = begun[at]
             body = half[at + 128 : at + 128 + length]
             found = self.changes(body, count) if len(body) == length and zlib.crc32(body) == crc else None
             if found is None:
                 break
+            check(count_of_bypassing == bypassed, "the engine lacks a batch that bypassed the journal")
             changes |= found
             number += 1
             at += -(-(128 + length) // self.BLOCK) * self.BLOCK
@@ -87,28 +88,29 @@ class Journal:
             check(place < at or its_epoch != epoch or is_next, "an entry of the journal is damaged")
         return changes, number
 
-    def read_after(self, epoch, number):
+    def read_after(self, epoch, number, bypassed):
         """Returns the changes after an epoch, and the number of the last entry of the next one."""
         epochs = [entry[1] for begun in self.begun for entry in begun.values()]
         check(max(epochs, default=0) <= epoch + 2, "the engine is older than the journal")
-        changes, last = self.read_epoch(epoch + 1, number)
+        changes, last = self.read_epoch(epoch + 1, number, bypassed)
         if any(entry[1] == epoch + 2 for entry in self.begun[epoch % 2].values()):
-            changes = changes | self.read_epoch(epoch + 2, last)[0]
+            changes = changes | self.read_epoch(epoch + 2, last, bypassed)[0]
         return changes, last
 
     def read(self, mark):
         check(mark is not None and len(mark) == 40 and mark[:16] == self.id, "the engine belongs to another journal")
-        epoch, number = struct.unpack("<QQ", mark[16:32])
+        epoch, number, bypassed = struct.unpack("<QQQ", mark[16:])
+        check(bypassed >= self.bypassed, "journal and engine are of different days")
         if epoch == self.epoch:
             check(number == self.number, "journal and engine are of different days")
-            return self.read_after(epoch, number)[0]
+            return self.read_after(epoch, number, bypassed)[0]
         check(epoch == self.epoch + 1, "journal and engine are of different days")
         try:
-            changes, last = self.read_after(self.epoch, self.number)
+            changes, last = self.read_after(self.epoch, self.number, bypassed)
             check(last == number, "the epoch of the mark is not there")
             return changes
         except Bad:
-            return self.read_after(epoch, number)[0]
+            return self.read_after(epoch, number, bypassed)[0]
 
     def apply(self, records):
         """Returns the records of a generation from the content of its engine."""

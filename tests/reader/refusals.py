@@ -127,8 +127,8 @@ STALE = "the store is older than its anchor"
 
 
 def numbers(at, data=JOURNAL):
-    """Returns epoch and number of an entry, or of the slot that begins 8 bytes later."""
-    return struct.unpack("<QQ", data[at + 24 : at + 40])
+    """Returns epoch, number and bypassing batches of an entry, or of the slot that begins 8 bytes later."""
+    return struct.unpack("<QQQ", data[at + 24 : at + 48])
 
 
 def entries(epoch):
@@ -156,7 +156,7 @@ def with_crc(data, at):
 
 
 def mark_of(*position, journal=JOURNAL[16:32]):
-    return journal + struct.pack("<QQQ", *position, 0)
+    return journal + struct.pack("<QQQ", *position)
 
 
 def revision_of(slot):
@@ -165,7 +165,7 @@ def revision_of(slot):
 
 def slot_of(place, *position, later=0, length=JOURNAL[12:16], journal=JOURNAL[16:32]):
     """Returns a slot for this place, without a frontier, which is later than the newest one by so many revisions."""
-    block = JOURNAL[:12] + length + journal + struct.pack("<QQ", *position)
+    block = JOURNAL[:12] + length + journal + struct.pack("<QQQ", *position)
     revision = max(revision_of(0), revision_of(BLOCK)) + later
     fields = block.ljust(88, b"\0") + struct.pack("<Q", revision)
     return with_crc((fields + MAC(place // BLOCK, fields)).ljust(BLOCK, b"\0"), 0)
@@ -180,25 +180,25 @@ def read_journal(engine=ENGINE, journal=JOURNAL):
     return store.files
 
 
-def checkpointed(epoch, number):
+def checkpointed(epoch, number, bypassed):
     """Returns the engine after a checkpoint of this epoch, before the slot."""
-    changes, last = Journal(JOURNAL, MAC).read_epoch(epoch, number)
+    changes, last = Journal(JOURNAL, MAC).read_epoch(epoch, number, bypassed)
     engine = {address: value for address, value in (ENGINE | changes).items() if value is not None}
-    return engine | {MARK: mark_of(epoch, last)}, last
+    return engine | {MARK: mark_of(epoch, last, bypassed)}, last
 
 
 def journals():
     """Returns the cases that must be read, those that must be refused, and those that must be refused by the anchor alone."""
-    epoch, number = struct.unpack("<QQ", ENGINE[MARK][16:32])
+    epoch, number, bypassed = struct.unpack("<QQQ", ENGINE[MARK][16:])
     newest = BLOCK if revision_of(BLOCK) > revision_of(0) else 0
-    assert numbers(newest + 8) == (epoch, number)
+    assert numbers(newest + 8)[:2] == (epoch, number)
     frozen, active = entries(epoch + 1), entries(epoch + 2)
     assert numbers(frozen[0])[1] == number + 1 and numbers(active[0])[1] == numbers(frozen[-1])[1] + 1
-    ahead, last = checkpointed(epoch + 1, number)
+    ahead, last = checkpointed(epoch + 1, number, bypassed)
     cut = struct.unpack("<I", JOURNAL[active[-1] + 4 : active[-1] + 8])[0]
-    other = patched({newest: slot_of(newest, epoch + 1, last)}, JOURNAL)
+    other = patched({newest: slot_of(newest, epoch + 1, last, bypassed)}, JOURNAL)
     moved = BLOCK - newest
-    after = patched({moved: slot_of(moved, epoch + 1, last, later=1)})
+    after = patched({moved: slot_of(moved, epoch + 1, last, bypassed, later=1)})
     wiped = patched({frozen[0]: bytes(HALF)}, after)
 
     read = [
@@ -217,13 +217,14 @@ def journals():
         ("both slots damaged", {"journal": flipped(flipped(JOURNAL, 20), BLOCK + 20)}),
         ("the mark missing", {"engine": {key: ENGINE[key] for key in ENGINE if key != MARK}}),
         ("a short mark", {"engine": ENGINE | {MARK: ENGINE[MARK][:-1]}}),
-        ("the mark of another journal", {"engine": ENGINE | {MARK: mark_of(epoch, number, journal=b"another journal!")}}),
-        ("the mark of another day", {"engine": ENGINE | {MARK: mark_of(epoch, number + 1)}}),
-        ("an older engine", {"engine": ENGINE | {MARK: mark_of(epoch - 1, number)}}),
-        ("an older journal", {"engine": ENGINE | {MARK: mark_of(epoch + 2, number + 9)}}),
-        ("a slot of another journal", {"journal": patched({newest: slot_of(newest, epoch, number, journal=b"another journal!")})}),
-        ("a slot of another length", {"journal": patched({newest: slot_of(newest, epoch, number, length=b"\x08\0\0\0")})}),
-        ("a slot with another number", {"journal": patched({newest: slot_of(newest, epoch, number + 1)})}),
+        ("the mark of another journal", {"engine": ENGINE | {MARK: mark_of(epoch, number, bypassed, journal=b"another journal!")}}),
+        ("the mark of another day", {"engine": ENGINE | {MARK: mark_of(epoch, number + 1, bypassed)}}),
+        ("an older engine", {"engine": ENGINE | {MARK: mark_of(epoch - 1, number, bypassed)}}),
+        ("an older journal", {"engine": ENGINE | {MARK: mark_of(epoch + 2, number + 9, bypassed)}}),
+        ("a batch beside the journal lost", {"engine": ENGINE | {MARK: mark_of(epoch, number, bypassed + 1)}}),
+        ("a slot of another journal", {"journal": patched({newest: slot_of(newest, epoch, number, bypassed, journal=b"another journal!")})}),
+        ("a slot of another length", {"journal": patched({newest: slot_of(newest, epoch, number, bypassed, length=b"\x08\0\0\0")})}),
+        ("a slot with another number", {"journal": patched({newest: slot_of(newest, epoch, number + 1, bypassed)})}),
         ("the slot of another epoch", {"journal": other}),
         ("a journal that is shorter", {"journal": JOURNAL[:-BLOCK]}),
         ("a journal that is longer", {"journal": JOURNAL + bytes(BLOCK)}),

@@ -55,7 +55,7 @@ echo "docs/FORMAT.md: the example store is as described"
 
 new=$sample/new
 make() { # arguments that choose the test target, name of the test
-  INMOST_SAMPLE=$new INMOST_TEST_NO_BACKGROUND=1 INMOST_TEST_HALF_BLOCKS=112 cargo test --quiet "${@:1:$#-1}" -- --ignored --exact "${@: -1}" \
+  INMOST_SAMPLE=$new INMOST_TEST_NO_BACKGROUND=1 cargo test --quiet "${@:1:$#-1}" -- --ignored --exact "${@: -1}" \
     > "$sample/log" 2>&1 || { cat "$sample/log"; exit 1; }
 }
 make --lib vfs::samples::write_the_store_for_the_independent_reader

@@ -382,10 +382,8 @@ fn watch(folder: &Path) -> io::Result<Arc<Watched>> {
 
 /// The journal in front of an engine.
 fn tuning(engine: &LocalKind) -> Tuning {
-    let [half_blocks, half_blocks_most] = half_blocks();
     Tuning {
-        half_blocks,
-        half_blocks_most,
+        half_blocks: half_blocks(),
         addresses: CHECKPOINT_ADDRESSES,
         batch_records: engine.batch_records,
         idle: IDLE,
@@ -394,19 +392,17 @@ fn tuning(engine: &LocalKind) -> Tuning {
     }
 }
 
-/// Blocks of 4 KiB in each half of a new journal, and of one that has grown.
+/// Blocks of 4 KiB in each half of a new journal.
 #[cfg(not(feature = "testing"))]
-fn half_blocks() -> [u32; 2] {
+fn half_blocks() -> u32 {
     HALF_BLOCKS
 }
 
-/// The lab keeps the journal small, so that power cuts often hit a checkpoint. A sample of a store in use must not grow.
+/// The lab makes the journal small, so that power cuts often hit a checkpoint.
 #[cfg(feature = "testing")]
-fn half_blocks() -> [u32; 2] {
+fn half_blocks() -> u32 {
     let small = std::env::var("INMOST_TEST_HALF_BLOCKS").ok();
-    let small = small.and_then(|blocks| blocks.parse::<u32>().ok());
-    let [_, most] = HALF_BLOCKS;
-    small.map_or(HALF_BLOCKS, |blocks| [blocks, blocks.saturating_mul(2).min(most).max(blocks)])
+    small.and_then(|blocks| blocks.parse().ok()).unwrap_or(HALF_BLOCKS)
 }
 
 /// Whether checkpoints run in a thread of their own.
@@ -422,8 +418,9 @@ fn is_background() -> bool {
     std::env::var_os("INMOST_TEST_NO_BACKGROUND").is_none()
 }
 
-/// A half begins with 64 KiB, and grows to 448 KiB as commits fill it. Larger halves would make fewer checkpoints.
-const HALF_BLOCKS: [u32; 2] = [16, 112];
+/// Blocks of 4 KiB in each half of a journal: 448 KiB. Larger halves would make fewer checkpoints; these keep a new store
+/// below 7 MiB.
+const HALF_BLOCKS: u32 = 112;
 /// The most addresses of one checkpoint. It bounds the room that a checkpoint needs.
 const CHECKPOINT_ADDRESSES: usize = 125;
 /// How long no commit comes before the journal is emptied.

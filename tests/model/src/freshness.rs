@@ -2,7 +2,7 @@
 //! them is on the disk, and an attacker who puts copies back. It has the rules of docs/FORMAT.md and no code of the store.
 //!
 //! An explorer goes through all states of it (`main.rs`), and a test runs paths of it on real stores (`tests/store/modelled.rs`). Not in
-//! it: rewrites and rotations. Does no I/O.
+//! it: rewrites, rotations, and batches that bypass the journal. Does no I/O.
 
 use std::collections::BTreeSet;
 

@@ -34,9 +34,6 @@ const MISSING_BYTES: u64 = 64 << 10;
 const LOAN_MIN: u64 = 128 << 10;
 /// Free bytes below which a disk is nearly full: more than a few checkpoints write.
 const NEARLY_FULL_BYTES: u64 = 16 << 20;
-/// Below this, a journal takes its whole length, while there is room: with a short one, the ballast is enough for fewer changes
-/// on a full disk.
-const AMPLE_BYTES: u64 = 64 << 20;
 /// Bytes per write.
 const PIECE: usize = 64 << 10;
 /// The least number of bytes missing from the ballast while the disk is full.
@@ -86,16 +83,8 @@ impl Ballast {
 
     /// Returns whether the next checkpoints may fill the disk. Without an answer of the system, `false`.
     pub(super) fn is_disk_nearly_full(&self) -> bool {
-        self.free_bytes().is_some_and(|free| free < NEARLY_FULL_BYTES)
-    }
-
-    /// Returns whether the disk has so much room that it will not be full soon.
-    pub(super) fn is_disk_ample(&self) -> bool {
-        self.free_bytes().is_some_and(|free| free > AMPLE_BYTES)
-    }
-
-    fn free_bytes(&self) -> Option<u64> {
-        self.path.parent().and_then(|folder| fs4::available_space(folder).ok())
+        let free = self.path.parent().and_then(|folder| fs4::available_space(folder).ok());
+        free.is_some_and(|free| free < NEARLY_FULL_BYTES)
     }
 
     /// Restores the ballast to its full size, or as far as the disk has space.

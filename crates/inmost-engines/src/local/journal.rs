@@ -1,6 +1,6 @@
 //! A journal in front of an engine. A commit is durable once its entry in the journal is synced; the engine gets it later.
 //!
-//! The journal is a file with two halves of equal length. Commits fill one half, and are read from memory meanwhile (an
+//! The journal is a file of fixed length with two halves. Commits fill one half, and are read from memory meanwhile (an
 //! overlay of changes by address). When the half is full, its changes are written to the engine in the background, each
 //! address once, while commits fill the other half: a checkpoint. So a commit costs one write to blocks that exist and
 //! one `fdatasync`, instead of the two or three waits and the growing files of an engine.
@@ -16,9 +16,8 @@
 //! - what an opening finds in the journal is written again and synced before anything shows it: after a killed process
 //!   or a failed sync it may be in the page cache only
 //!
-//! A new journal is short. When commits fill a half, or a batch is too large for one, everything in the journal goes to the engine, and
-//! a longer file atomically takes the place of the journal. All batches of a new generation go to the engine directly, until the first
-//! one that replaces a root.
+//! Batches that are too large for the journal go to the engine directly, when everything before them is there. So do all
+//! batches of a new generation until the first one that replaces a root.
 //!
 //! While the journal holds entries, the engine alone is not the store.
 
@@ -38,7 +37,6 @@ mod tests;
 mod writer;
 mod written;
 
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
@@ -84,8 +82,6 @@ pub(crate) struct Surroundings {
 pub(crate) struct Tuning {
     /// Blocks of 4 KiB in each half of a new journal.
     pub(super) half_blocks: u32,
-    /// The blocks in each half to which a journal grows when commits fill it. Only a batch that needs more makes it longer.
-    pub(super) half_blocks_most: u32,
     /// The most addresses that one checkpoint writes.
     pub(super) addresses: usize,
     /// The most records in one batch of a checkpoint.
@@ -107,8 +103,7 @@ struct Shared {
     engine: RwLock<Option<Box<dyn LocalEngine>>>,
     id: JournalId,
     medium: Box<dyn Medium>,
-    /// Changes only while `writer` and `checkpointer` are locked.
-    half_blocks: AtomicU32,
+    half_blocks: u32,
     open_engine: OpenEngine,
     ballast: Arc<Ballast>,
     watched: Arc<Watched>,
@@ -159,11 +154,10 @@ impl Engine for JournaledEngine {
         Ok(())
     }
 
-    /// As many as surely fit into a part of a half: the journal grows for them.
+    /// As many as surely fit an entry.
     fn group_records(&self) -> usize {
-        let tuning = &self.shared.tuning;
-        let most = layout::longest_records(layout::blocks(tuning.half_blocks_most) / GROUP_SHARE);
-        most.min(tuning.addresses).max(GROUP_RECORDS)
+        let most = layout::longest_records(self.shared.largest_entry());
+        most.min(self.shared.tuning.addresses).max(GROUP_RECORDS)
     }
 
     fn size(&self) -> Result<u64, StorageError> {
@@ -358,7 +352,11 @@ impl Shared {
     }
 
     fn half_bytes(&self) -> usize {
-        layout::blocks(self.half_blocks.load(Ordering::SeqCst))
+        usize::try_from(self.half_blocks).unwrap_or(usize::MAX).saturating_mul(layout::BLOCK)
+    }
+
+    fn largest_entry(&self) -> usize {
+        self.half_bytes() / LARGEST_SHARE
     }
 
     fn offset_of_half(&self, half: usize) -> usize {
@@ -382,5 +380,5 @@ fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
     lock.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A group of calls takes at most this part of a half of the usual length.
-const GROUP_SHARE: usize = 2;
+/// A batch that takes more than this part of a half goes to the engine directly.
+const LARGEST_SHARE: usize = 2;

@@ -25,7 +25,7 @@ impl Store {
         Self { folder, engine, sequence: Sequence(seed), values, addresses }
     }
 
-    /// Changes up to 25 records, durably, as a batch of a new generation does.
+    /// Changes up to 25 records, durably, as a batch that bypasses the journal does.
     pub(super) fn change(&mut self) {
         let records = 1 + self.sequence.below(25);
         let batch = self.batch(records);

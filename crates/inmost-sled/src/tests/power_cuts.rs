@@ -104,7 +104,7 @@ impl Run {
         }
     }
 
-    /// A batch of a new generation. Its slot is synced now and then.
+    /// A batch that bypasses the journal. Its slot is synced now and then.
     fn batch(&mut self, snapshots: &[Snapshot]) {
         let (before, values) = (self.store.log(), self.store.values.clone());
         if self.store.frontier().position - self.noted.position > 1 << 20 {

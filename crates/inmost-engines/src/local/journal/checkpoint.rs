@@ -1,7 +1,6 @@
 //! Checkpoints: the changes of a frozen epoch go to the engine.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -62,7 +61,7 @@ impl Shared {
         turn: &mut Checkpointer,
         frozen: &Arc<Frozen>,
     ) -> Result<bool, StorageError> {
-        let stored = frozen.position;
+        let stored = Position { bypassed: turn.stored.bypassed, ..frozen.position };
         let batches = batches_of(frozen, self.tuning.batch_records, (&self.id, &stored));
         let count = u32::try_from(batches.len()).unwrap_or(u32::MAX);
         // Else a power cut between the mark and its slot could leave the mark two epochs ahead of the slots.
@@ -85,7 +84,7 @@ impl Shared {
     /// Writes the slot of this position, with the engine's frontier. Does not sync.
     pub(super) fn write_slot(&self, stored: Position) -> Result<(), StorageError> {
         let frontier = self.with_engine(|engine| Ok(engine.frontier()))?;
-        let (id, half_blocks) = (self.id, self.half_blocks.load(Ordering::SeqCst));
+        let (id, half_blocks) = (self.id, self.half_blocks);
         let slot = Slot { id, revision: 0, half_blocks, stored, frontier };
         Ok(lock(&self.slots).write(&*self.medium, slot)?)
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use inmost_storage::{Engine, JournalMac, SlotFields, StorageError};
 
-use super::layout::{JournalId, Place, Slot};
+use super::layout::{JournalId, Place, Position, Slot};
 use super::medium::{self, Medium};
 use super::{JournaledEngine, Surroundings, Tuning};
 use crate::local::ballast::Ballast;
@@ -30,7 +30,7 @@ impl JournalInMemory {
     /// None is expected.
     pub fn create() -> Result<(Self, Box<dyn Engine>), StorageError> {
         let id = JournalId([7; 16]);
-        let bytes = medium::blank(&Slot::first(id, TUNING.half_blocks), &Known);
+        let bytes = medium::blank(id, TUNING.half_blocks, Position::default(), &Known);
         let new =
             Self { file: Bytes(Arc::new(Mutex::new(bytes))), place: MemoryStorage::default() };
         let engine = Box::new(new.place.create_engine(GENERATION)?);
@@ -104,15 +104,6 @@ impl Medium for Bytes {
     fn sync(&self) -> io::Result<()> {
         Ok(())
     }
-
-    fn replace(&self, bytes: &[u8]) -> Result<(), StorageError> {
-        *self.bytes() = bytes.to_vec();
-        Ok(())
-    }
-
-    fn sync_name(&self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 /// A MAC that no test of the journal computes, although it could.
@@ -136,10 +127,9 @@ impl JournalMac for Known {
 }
 
 const GENERATION: u64 = 1;
-/// Few commits fill a half of 32 KiB, and then one of 64 KiB, and checkpoints run when a commit needs them.
+/// Few commits fill a half of 32 KiB, and checkpoints run when a commit needs them.
 const TUNING: Tuning = Tuning {
     half_blocks: 8,
-    half_blocks_most: 16,
     addresses: 24,
     batch_records: 5,
     idle: Duration::from_secs(3_600),

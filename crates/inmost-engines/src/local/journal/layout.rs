@@ -50,13 +50,6 @@ pub(super) fn newest_slot(bytes: &[u8], mac: &dyn JournalMac) -> Result<(Place, 
     newest.ok_or(BadSlots::Damaged)
 }
 
-/// Whether no slot was written since the file was made: then both have the same revision.
-pub(super) fn is_untouched(bytes: &[u8]) -> bool {
-    let revisions =
-        bytes.chunks(BLOCK).take(2).map(|slot| Slot::decode(slot).map(|it| it.revision));
-    revisions.reduce(|first, second| first.filter(|_| first == second)).flatten().is_some()
-}
-
 /// Why the slots of a journal are not used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum BadSlots {
@@ -106,6 +99,8 @@ pub(super) struct Position {
     pub(super) epoch: u64,
     /// Entries are numbered from 1, through all epochs.
     pub(super) sequence: u64,
+    /// Batches that were too large for the journal and went to the engine directly.
+    pub(super) bypassed: u64,
 }
 
 /// One of the two slots.
@@ -122,12 +117,6 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// That of a new journal.
-    pub(super) fn first(id: JournalId, half_blocks: u32) -> Self {
-        let (stored, frontier) = (Position::default(), Frontier::default());
-        Self { id, revision: 0, half_blocks, stored, frontier }
-    }
-
     /// The bytes of this slot at a place.
     pub(super) fn encode(&self, place: Place, mac: &dyn JournalMac) -> Vec<u8> {
         let mut bytes = Writer(Vec::with_capacity(BLOCK));
@@ -195,6 +184,8 @@ pub(super) fn half_of(epoch: u64) -> usize {
 pub(super) struct EntryHeader {
     pub(super) epoch: u64,
     pub(super) sequence: u64,
+    /// Batches that had bypassed the journal before this entry.
+    pub(super) bypassed: u64,
     /// The address of the root record, if the commit names one: it is written to the engine last.
     pub(super) root: Option<Address>,
     changes: u32,
@@ -274,12 +265,13 @@ pub(super) fn decode_header(bytes: &[u8], id: &JournalId) -> Option<EntryHeader>
     let mut bytes = Reader(fields.get(ENTRY_MAGIC.len()..)?);
     let body_bytes = u32::from_le_bytes(bytes.take()?);
     let of_this_journal = bytes.take()? == id.0;
-    let Position { epoch, sequence } = bytes.take_position()?;
+    let Position { epoch, sequence, bypassed } = bytes.take_position()?;
     let changes = u32::from_le_bytes(bytes.take()?);
     let body_checksum = u32::from_le_bytes(bytes.take()?);
     let root = bytes.take::<32>()?;
     let root = (root != [0; 32]).then_some(Address(root));
-    let header = EntryHeader { epoch, sequence, root, changes, body_bytes, body_checksum };
+    let header =
+        EntryHeader { epoch, sequence, bypassed, root, changes, body_bytes, body_checksum };
     (of_this_journal && body_bytes <= number(BODY_BYTES_MAX)).then_some(header)
 }
 
@@ -355,11 +347,6 @@ pub(super) fn add(layer: &mut Layer, batch: &Batch) {
     layer.extend(batch.deletes.iter().map(|address| (*address, None)));
 }
 
-/// The bytes of so many blocks.
-pub(super) fn blocks(count: u32) -> usize {
-    usize::try_from(count).unwrap_or(usize::MAX).saturating_mul(BLOCK)
-}
-
 fn padded(body_bytes: usize) -> usize {
     HEADER.saturating_add(body_bytes).next_multiple_of(BLOCK)
 }
@@ -378,7 +365,7 @@ impl Writer {
     fn put_position(&mut self, position: &Position) {
         self.put(&position.epoch.to_le_bytes());
         self.put(&position.sequence.to_le_bytes());
-        self.put(&[0; 8]);
+        self.put(&position.bypassed.to_le_bytes());
     }
 
     fn put_checksum(&mut self, from: usize) {
@@ -405,8 +392,8 @@ impl<'b> Reader<'b> {
     fn take_position(&mut self) -> Option<Position> {
         let epoch = u64::from_le_bytes(self.take()?);
         let sequence = u64::from_le_bytes(self.take()?);
-        self.take::<8>()?;
-        Some(Position { epoch, sequence })
+        let bypassed = u64::from_le_bytes(self.take()?);
+        Some(Position { epoch, sequence, bypassed })
     }
 }
 

@@ -1,8 +1,8 @@
 //! Creates the journal of a new generation, and opens that of an existing one.
 
+use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
-use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
@@ -10,12 +10,14 @@ use super::checkpoint::{Checkpointer, batch_of, damaged};
 use super::layout::{
     self, BLOCK, BadSlots, JournalId, Layer, MARK, Place, Position, SLOTS_BYTES, Slot,
 };
-use super::medium::{self, JournalFile, Medium};
+use super::medium::{self, Medium};
 use super::overlay::{Changes, Frozen, Layers};
 use super::pace::Pace;
 use super::replay::{Damage, Epoch, OLDER_ENGINE, OLDER_JOURNAL, Replay, replay};
 use super::slots::Slots;
 use super::{JournaledEngine, Shared, Surroundings, Writer};
+use crate::files;
+use crate::local::watched::By;
 use crate::local_engine::{Expected, LocalEngine};
 use crate::poison::Poison;
 use inmost_storage::{JournalMac, StorageError};
@@ -25,14 +27,14 @@ impl JournaledEngine {
     pub(crate) fn create(
         folder: &Path,
         engine: Box<dyn LocalEngine>,
-        mut around: Surroundings,
+        around: Surroundings,
     ) -> Result<Self, StorageError> {
         let id = new_id();
-        if !around.ballast.is_disk_ample() {
-            around.tuning.half_blocks = around.tuning.half_blocks_most;
-        }
-        let bytes = medium::blank(&Slot::first(id, around.tuning.half_blocks), &*around.mac);
-        let file = JournalFile::create(folder, &bytes, Arc::clone(&around.watched))?;
+        let half_blocks = around.tuning.half_blocks;
+        let bytes = medium::blank(id, half_blocks, Position::default(), &*around.mac);
+        let file: File = medium::create(folder, &bytes)?;
+        files::sync_folder(folder)?;
+        around.watched.note(&folder.join(medium::NAME), By::Number)?;
         Self::begin(id, Box::new(file), engine, around)
     }
 
@@ -67,11 +69,16 @@ impl JournaledEngine {
     /// [`StorageError::Damaged`] if journal or engine are not whole, and then no file has changed. [`StorageError::Corrupt`]
     /// if damage shows only when the opened engine reads its mark: by then it has written to free places.
     pub(crate) fn open(folder: &Path, around: Surroundings) -> Result<Self, StorageError> {
-        let file = JournalFile::open(folder, Arc::clone(&around.watched)).map_err(unopened)?;
+        let path = folder.join(medium::NAME);
+        around.watched.note(&path, By::Number)?;
+        let file = medium::open(folder).map_err(unopened)?;
         let bytes = file.read()?;
+        let watched = Arc::clone(&around.watched);
         let prepare = || {
-            file.prepare()?;
-            Ok::<Box<dyn Medium>, _>(Box::new(file))
+            // A sparse copy is replaced here.
+            watched.replacing(&path, By::Number, || {
+                Ok::<Box<dyn Medium>, _>(Box::new(medium::prepare(folder, file)?))
+            })
         };
         Self::resume_with(&bytes, prepare, around)
     }
@@ -94,7 +101,8 @@ impl JournaledEngine {
         around: Surroundings,
     ) -> Result<Self, StorageError> {
         let (place, slot) = newest_slot(bytes, &*around.mac).map_err(unopened)?;
-        let half_bytes = layout::blocks(slot.half_blocks);
+        let half_bytes =
+            usize::try_from(slot.half_blocks).unwrap_or(usize::MAX).saturating_mul(BLOCK);
         let (_, halves) = bytes.split_at_checked(SLOTS_BYTES).unwrap_or_default();
         let (even, odd) = halves
             .split_at_checked(half_bytes)
@@ -109,10 +117,6 @@ impl JournaledEngine {
         let expected = Expected { frontier: slot.frontier, mark: &slot.id.0, admit: &admit };
         let engine = (around.open_engine)(&expected).map_err(unopened)?;
         let medium = medium()?;
-        if layout::is_untouched(bytes) {
-            // The process that made the journal longer may have been killed before the name of the file was durable.
-            medium.sync_name()?;
-        }
         // A killed process may have left changes that only the page cache holds. The entries that they came from must
         // not be dropped before they are durable.
         engine.sync()?;
@@ -182,7 +186,7 @@ impl JournaledEngine {
             engine: RwLock::new(Some(engine)),
             id,
             medium,
-            half_blocks: AtomicU32::new(half_blocks),
+            half_blocks,
             open_engine,
             ballast,
             watched,
@@ -242,6 +246,7 @@ fn read_mark(value: Option<&[u8]>, slot: &Slot) -> Result<Position, StorageError
     // The slot follows the mark. A crash in between leaves it one epoch behind.
     let next = slot.stored.epoch.saturating_add(1);
     if mark.epoch < slot.stored.epoch
+        || mark.bypassed < slot.stored.bypassed
         || mark.epoch == slot.stored.epoch && mark.sequence != slot.stored.sequence
     {
         return Err(damaged(OLDER_ENGINE));
@@ -259,7 +264,7 @@ fn replay_from(
     mark: &Position,
     halves: [&[u8]; 2],
 ) -> Result<(Position, Replay), StorageError> {
-    let stored = slot.stored;
+    let stored = Position { bypassed: mark.bypassed, ..slot.stored };
     let found = replay(halves, &slot.id, &stored);
     if mark.epoch == stored.epoch {
         return Ok((stored, found.map_err(of_damage)?));

@@ -107,7 +107,7 @@ impl<'b> Walk<'b> {
     fn read(&self, before: &Position) -> Result<(Epoch, Position), Damage> {
         let mut found = Epoch::default();
         let mut position = Position { epoch: self.epoch, ..*before };
-        while let Some((header, changes)) = self.entry_at(found.length, &position) {
+        while let Some((header, changes)) = self.entry_at(found.length, &position)? {
             found.changes.extend(changes);
             found.root = header.root.or(found.root);
             found.last_entry = Some(found.length);
@@ -126,13 +126,25 @@ impl<'b> Walk<'b> {
     }
 
     /// The entry after `position`, if one that is whole begins here.
-    fn entry_at(&self, at: usize, position: &Position) -> Option<(EntryHeader, Layer)> {
-        let (_, header) = self.headers.iter().find(|(start, _)| *start == at)?;
+    fn entry_at(
+        &self,
+        at: usize,
+        position: &Position,
+    ) -> Result<Option<(EntryHeader, Layer)>, Damage> {
+        let Some((_, header)) = self.headers.iter().find(|(start, _)| *start == at) else {
+            return Ok(None);
+        };
         if header.epoch != self.epoch || header.sequence != position.sequence.saturating_add(1) {
-            return None;
+            return Ok(None);
         }
         let bytes = self.half.get(at..at.saturating_add(header.padded())).unwrap_or_default();
-        decode_changes(header, bytes).map(|changes| (*header, changes))
+        let Some(changes) = decode_changes(header, bytes) else { return Ok(None) };
+        // The engine must hold exactly the batches that had bypassed the journal when this entry was written. A torn entry
+        // does not count: it stays where it is while the next batch bypasses the journal.
+        if header.bypassed != position.bypassed {
+            return Err(Damage(OLDER_ENGINE));
+        }
+        Ok(Some((*header, changes)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What happens on a full disk.
 //!
 //! The journal needs no room, so commits go on until a checkpoint finds the disk full. The ballast has room for one
-//! whole checkpoint besides the next opening: the checkpoint, or a longer journal for a large batch, is made with it. From
+//! whole checkpoint besides the next opening: the checkpoint, or a batch that bypasses the journal, is made with it. From
 //! then on, until the ballast is whole again, only batches that add no record in total are accepted, mainly deletes. A
 //! checkpoint for which the ballast has no room either stays in the journal, and only ends what needs it.
 
@@ -20,27 +20,24 @@ impl Shared {
             return Err(StorageError::Full);
         }
         let added = batch.records();
-        let mut bytes = layout::batch_bytes(batch);
-        let pending = {
+        let (is_large, has_pending, bytes) = {
             let pending = &read(&self.layers).pending;
-            (!pending.is_empty()).then(|| (pending.len(), layout::entry_bytes(pending)))
+            let records = pending.len().saturating_add(added);
+            let bytes = layout::entry_bytes(pending).saturating_add(layout::batch_bytes(batch));
+            let is_large = records > self.tuning.addresses || bytes > self.largest_entry();
+            (is_large, !pending.is_empty(), bytes)
         };
-        if let Some((records, pending)) = pending {
-            let (records, together) =
-                (records.saturating_add(added), bytes.saturating_add(pending));
-            if records > self.tuning.addresses || together > self.half_bytes() {
-                // Several batches before one sync, together too large for one entry.
-                let flushed = self.flush(writer);
-                self.changed(flushed)?;
-            } else {
-                bytes = together;
-            }
+        if is_large && has_pending {
+            // Several batches before one sync, together too large for one entry.
+            let flushed = self.flush(writer);
+            self.changed(flushed)?;
         }
         // On a full disk, what the sync of this batch needs is done here: a batch can be refused, but a failed sync ends the
         // session.
-        if bytes > self.half_bytes() {
-            let grown = self.grow(writer, bytes);
-            if !self.changed(grown)? {
+        let is_short = self.ballast.is_short();
+        if is_large && (is_short || self.ballast.is_disk_nearly_full()) {
+            self.drain(writer)?;
+            if self.ballast.is_short() && self.ballast.spare().is_none() {
                 return Err(StorageError::Full);
             }
         }
@@ -48,7 +45,7 @@ impl Shared {
         // well.
         let needs_checkpoint = !self.has_room(writer, &read(&self.layers), added, bytes);
         if needs_checkpoint
-            && (self.ballast.is_short() || self.ballast.is_disk_nearly_full() || self.is_stuck())
+            && (is_short || self.ballast.is_disk_nearly_full() || self.is_stuck())
             && !self.checkpoint()?
         {
             return Err(StorageError::Full);

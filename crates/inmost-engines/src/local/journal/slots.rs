@@ -6,10 +6,10 @@
 use std::io;
 use std::sync::Arc;
 
-use inmost_storage::{JournalMac, StorageError};
+use inmost_storage::JournalMac;
 
 use super::layout::{Place, Slot};
-use super::medium::{self, Medium};
+use super::medium::Medium;
 use crate::local_engine::Frontier;
 
 /// What is known of the slots.
@@ -95,20 +95,6 @@ impl Slots {
         medium.write_at(self.next.offset(), &slot.encode(self.next, &*self.mac))?;
         self.newest = Some(slot);
         self.is_unsynced = true;
-        Ok(())
-    }
-
-    /// Puts a blank journal with this slot, and the next revision, in the place of the journal, durably.
-    pub(super) fn replace_journal(
-        &mut self,
-        medium: &dyn Medium,
-        slot: Slot,
-    ) -> Result<(), StorageError> {
-        let revision = self.revision.saturating_add(1);
-        let slot = Slot { revision, ..slot };
-        medium.replace(&medium::blank(&slot, &*self.mac))?;
-        let (newest, durable) = (Some(slot), slot.frontier.position);
-        *self = Self { revision, newest, durable, ..Self::created(Arc::clone(&self.mac)) };
         Ok(())
     }
 

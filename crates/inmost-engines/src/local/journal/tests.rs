@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use self::disk::{Disk, Random};
 use super::in_memory::Known;
-use super::layout::Slot;
 use super::*;
 use crate::faulty::{Faults, FaultyEngine};
 use crate::memory::MemoryStorage;
@@ -19,10 +18,9 @@ use inmost_storage::{EngineKind, Storage};
 
 pub(super) type Records = BTreeMap<Address, Vec<u8>>;
 
-/// A journal of two halves of 32 KiB, which grow to 64 KiB, so that few commits fill one.
+/// A journal of two halves of 32 KiB, so that few commits fill one.
 pub(super) const SMALL: Tuning = Tuning {
     half_blocks: 8,
-    half_blocks_most: 16,
     addresses: 24,
     batch_records: 5,
     idle: Duration::from_secs(3_600),
@@ -49,7 +47,8 @@ impl World {
     pub(super) fn with_ballast(ballast: Ballast) -> Self {
         let faults = Faults::new();
         let id = JournalId([7; 16]);
-        let disk = Disk::new(medium::blank(&Slot::first(id, SMALL.half_blocks), &Known), &faults);
+        let stored = layout::Position::default();
+        let disk = Disk::new(medium::blank(id, SMALL.half_blocks, stored, &Known), &faults);
         Self { disk, faults, memory: MemoryStorage::default(), ballast: Arc::new(ballast) }
     }
 

@@ -1,10 +1,8 @@
-//! Commits: where their entries go, when a half is handed over to a checkpoint, and when the halves grow.
+//! Commits: where their entries go, and when a half is handed over to a checkpoint.
 
-use std::sync::atomic::Ordering;
-
-use super::layout::{self, Position, Slot};
+use super::layout::{self, Position};
 use super::overlay::Layers;
-use super::{Shared, lock, read, write};
+use super::{Shared, checkpoint, lock, read, write};
 use inmost_storage::{Address, StorageError};
 
 /// The place where the next entry goes.
@@ -28,18 +26,21 @@ pub(super) struct Writer {
 }
 
 impl Shared {
-    /// Makes the pending changes durable as an entry. Returns whether there were any.
+    /// Makes the pending changes durable: as an entry, or in the engine if they are too large for one. Returns whether
+    /// there were any.
     pub(super) fn flush(&self, writer: &mut Writer) -> Result<bool, StorageError> {
         let layers = read(&self.layers);
         if layers.pending.is_empty() {
             return Ok(false);
         }
         let length = layout::entry_bytes(&layers.pending);
-        drop(layers);
-        if writer.length.saturating_add(length) > self.half_bytes() && self.is_growing() {
-            self.grow(writer, 0)?;
+        if length > self.largest_entry() || layers.pending.len() > self.tuning.addresses {
+            drop(layers);
+            return self.bypass(writer).map(|()| true);
         }
-        if !self.has_room(writer, &read(&self.layers), 0, length) {
+        let is_full = !self.has_room(writer, &layers, 0, length);
+        drop(layers);
+        if is_full {
             self.begin_epoch(writer)?;
         }
         let mut place = writer.position;
@@ -61,42 +62,22 @@ impl Shared {
         Ok(true)
     }
 
-    /// Whether the halves become longer when they are full.
-    fn is_growing(&self) -> bool {
-        self.half_blocks.load(Ordering::SeqCst) < self.tuning.half_blocks_most
-            && !self.ballast.is_short()
-    }
-
-    /// Doubles the halves, or more, so that an entry of so many bytes fits one. On a disk with little room, they take their whole
-    /// length at once. Returns whether the disk has room for that.
-    ///
-    /// The journal is empty when a longer one takes its place, and both have the same position in their slots. So it does not matter
-    /// which of them a crash leaves, as long as no entry is in the new one before its name is durable.
-    pub(super) fn grow(&self, writer: &mut Writer, entry: usize) -> Result<bool, StorageError> {
-        match self.drain(writer) {
-            Err(StorageError::Full) => return Ok(false),
-            drained => drained?,
+    /// Writes the pending changes to the engine, after everything before them, as one batch.
+    fn bypass(&self, writer: &mut Writer) -> Result<(), StorageError> {
+        self.drain(writer)?;
+        let mut turn = lock(&self.checkpointer);
+        let bypassed = turn.stored.bypassed.saturating_add(1);
+        let stored = Position { bypassed, ..turn.stored };
+        let batch = checkpoint::batch_of(&read(&self.layers).pending, Some((&self.id, &stored)));
+        let before = turn.stored;
+        if !self.with_room(|| self.write_batches(std::slice::from_ref(&batch), before))? {
+            return Err(StorageError::Full);
         }
-        // It is replaced by its name.
-        self.watched.check()?;
-        self.wipe(writer)?;
-        let doubled = match self.half_blocks.load(Ordering::SeqCst) {
-            blocks if self.ballast.is_disk_ample() => blocks.saturating_mul(2),
-            _ => u32::MAX,
-        };
-        let needed = u32::try_from(entry.div_ceil(layout::BLOCK)).unwrap_or(u32::MAX);
-        let half_blocks = doubled.min(self.tuning.half_blocks_most).max(needed);
-        let turn = lock(&self.checkpointer);
-        let stored = turn.stored;
-        let grown = self.with_room(|| {
-            let frontier = self.with_engine(|engine| Ok(engine.frontier()))?;
-            let slot = Slot { id: self.id, revision: 0, half_blocks, stored, frontier };
-            lock(&self.slots).replace_journal(&*self.medium, slot)
-        })?;
-        if grown {
-            self.half_blocks.store(half_blocks, Ordering::SeqCst);
-        }
-        Ok(grown)
+        turn.stored = stored;
+        writer.position.bypassed = stored.bypassed;
+        write(&self.layers).pending.clear();
+        self.write_slot(stored)?;
+        self.follow(stored, false)
     }
 
     /// Whether an entry of this length, of the pending changes and so many more, fits the active half.
@@ -107,11 +88,9 @@ impl Shared {
         more: usize,
         length: usize,
     ) -> bool {
-        let active = layers.active.changes.len();
-        let changes = active.saturating_add(layers.pending.len()).saturating_add(more);
-        // The largest batches alone have more addresses than a checkpoint otherwise writes.
-        let is_written_at_once = active == 0 || changes <= self.tuning.addresses;
-        is_written_at_once && writer.length.saturating_add(length) <= self.half_bytes()
+        let changes = layers.pending.len().saturating_add(more);
+        writer.length.saturating_add(length) <= self.half_bytes()
+            && layers.active.changes.len().saturating_add(changes) <= self.tuning.addresses
     }
 
     /// Moves on to the other half, which must be free, or becomes free by a checkpoint that this waits for.

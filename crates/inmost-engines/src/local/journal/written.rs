@@ -60,7 +60,7 @@ mod tests {
             let values = [1, 2, 3, 4].map(|number| -> (Address, Change) {
                 (Address([number; 32]), Some(vec![number; length]))
             });
-            let place = Position { epoch: 1, sequence };
+            let place = Position { epoch: 1, sequence, bypassed: 0 };
             let mut entry = Vec::new();
             encode_entry(&mut entry, &JournalId([1; 16]), &place, None, &Layer::from(values));
             bytes.extend_from_slice(&entry);

@@ -4,7 +4,7 @@ use super::*;
 use crate::local::journal::in_memory::Known;
 
 const ID: JournalId = JournalId([3; 16]);
-const PLACE: Position = Position { epoch: 5, sequence: 77 };
+const PLACE: Position = Position { epoch: 5, sequence: 77, bypassed: 2 };
 
 fn changes() -> Layer {
     [
@@ -28,7 +28,7 @@ fn an_entry_reads_back() {
     assert_eq!(bytes.len(), 2 * BLOCK);
     assert_eq!(bytes.len(), entry_bytes(&changes()));
     let header = decode_header(&bytes, &ID).unwrap();
-    assert_eq!((header.epoch, header.sequence), (5, 77));
+    assert_eq!((header.epoch, header.sequence, header.bypassed), (5, 77, 2));
     assert_eq!(header.root, Some(Address([4; 32])));
     assert_eq!(header.padded(), bytes.len());
     assert_eq!(decode_changes(&header, &bytes), Some(changes()));

@@ -19,14 +19,11 @@ struct State {
     cached: Vec<u8>,
     /// Written, not synced. After a failed sync this is empty: what was written can be read, but no later sync writes it.
     dirty: Vec<(usize, Vec<u8>)>,
-    /// Another file that has the name, until that is synced. Its own bytes are durable.
-    renamed: Option<Vec<u8>>,
 }
 
 impl Disk {
     pub(crate) fn new(bytes: Vec<u8>, faults: &Faults) -> Self {
-        let state =
-            State { cached: bytes.clone(), durable: bytes, dirty: Vec::new(), renamed: None };
+        let state = State { cached: bytes.clone(), durable: bytes, dirty: Vec::new() };
         Self(Arc::new(Mutex::new(state)), faults.clone())
     }
 
@@ -42,7 +39,6 @@ impl Disk {
     pub(crate) fn tamper<T>(&self, change: impl FnOnce(&mut Vec<u8>) -> T) -> T {
         let mut guard = self.state();
         let state = &mut *guard;
-        state.durable = state.renamed.take().unwrap_or_else(|| state.durable.clone());
         for (offset, bytes) in std::mem::take(&mut state.dirty) {
             state.durable[offset..offset + bytes.len()].copy_from_slice(&bytes);
         }
@@ -55,14 +51,6 @@ impl Disk {
     /// Forgets unsynced writes, sector by sector: none, all or some of them, in any order.
     pub(crate) fn cut_power(&self, random: &mut Random) {
         let mut state = self.state();
-        if let Some(renamed) = state.renamed.take() {
-            if random.below(2) == 0 {
-                // What was written to it since is not synced, and neither is what the old one has.
-                state.durable = renamed;
-            } else {
-                state.dirty.clear();
-            }
-        }
         let kind = random.below(3);
         let mut sectors = Vec::new();
         for (offset, bytes) in std::mem::take(&mut state.dirty) {
@@ -98,10 +86,8 @@ impl Medium for Disk {
     fn sync(&self) -> io::Result<()> {
         let sync = || {
             let mut state = self.state();
-            let state = &mut *state;
-            let durable = state.renamed.as_mut().unwrap_or(&mut state.durable);
             for (offset, bytes) in std::mem::take(&mut state.dirty) {
-                durable[offset..offset + bytes.len()].copy_from_slice(&bytes);
+                state.durable[offset..offset + bytes.len()].copy_from_slice(&bytes);
             }
             Ok(())
         };
@@ -110,28 +96,6 @@ impl Medium for Disk {
             self.state().dirty.clear();
         }
         synced
-    }
-
-    fn replace(&self, bytes: &[u8]) -> Result<(), StorageError> {
-        // The draft.
-        self.1.run(|| Ok(()))?;
-        self.1.run(|| {
-            let mut state = self.state();
-            state.dirty.clear();
-            state.cached = bytes.to_vec();
-            state.renamed = Some(bytes.to_vec());
-            Ok(())
-        })?;
-        self.sync_name().map_err(|error| StorageError::Io(io::Error::other(error)))
-    }
-
-    fn sync_name(&self) -> io::Result<()> {
-        let sync = || {
-            let mut state = self.state();
-            state.durable = state.renamed.take().unwrap_or_else(|| state.durable.clone());
-            Ok(())
-        };
-        self.1.run(sync).map_err(io_error)
     }
 }
 
@@ -172,7 +136,7 @@ impl Random {
         }
     }
 
-    /// A commit on this state: a few records and a new root, or, one time in twelve, so many that a short half has no room for them.
+    /// A commit on this state: a few records and a new root, or, one time in twelve, too many for an entry.
     pub(crate) fn batch(&mut self, state: &Records) -> Batch {
         let is_large = self.below(12) == 0;
         let changes = if is_large { 20 } else { 1 + self.below(6) };

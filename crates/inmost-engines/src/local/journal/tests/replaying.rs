@@ -131,10 +131,46 @@ fn journal_and_engine_of_different_days_are_refused() {
     assert_eq!(refusal(&old_engine), replay::OLDER_ENGINE);
     let other = World::new();
     let faults = Faults::new();
-    let blank = medium::blank(&Slot::first(JournalId([8; 16]), SMALL.half_blocks), &Known);
+    let stored = layout::Position::default();
+    let blank = medium::blank(JournalId([8; 16]), SMALL.half_blocks, stored, &Known);
     drop(other.create().unwrap());
     let foreign = World { disk: Disk::new(blank, &faults), faults, ..other };
     assert_eq!(refusal(&foreign), "the engine's records belong to another journal");
+}
+
+#[test]
+fn an_engine_that_lost_a_batch_that_bypassed_the_journal_is_refused() {
+    let world = World::new();
+    let mut writing = Writing::new();
+    let mut random = Random::new(3);
+    let engine = world.create().unwrap();
+    let large = |random: &mut Random, state: &Records| loop {
+        let batch = random.batch(state);
+        if batch.puts.len() > 12 {
+            break batch;
+        }
+    };
+    writing.run(&engine, 1, &mut random).unwrap();
+    let batch = random.batch(&writing.acknowledged);
+    writing.commit(&engine, &batch).unwrap();
+    let before = world.memory.duplicate();
+    let batch = large(&mut random, &writing.acknowledged);
+    writing.commit(&engine, &batch).unwrap();
+    let drained = world.memory.duplicate();
+    let mark = |memory: &MemoryStorage| memory.with_records(1, |records| records[&MARK].clone());
+    assert_ne!(mark(&before), mark(&drained));
+    let batch = large(&mut random, &writing.acknowledged);
+    writing.commit(&engine, &batch).unwrap();
+    let small = Batch {
+        expect: Some((ROOT, writing.acknowledged.get(&ROOT).cloned())),
+        puts: vec![(ROOT, b"small".to_vec())],
+        ..Batch::default()
+    };
+    writing.commit(&engine, &small).unwrap();
+    drop(engine);
+    let lost = World { memory: drained, ..world.duplicate() };
+    assert_eq!(refusal(&lost), replay::OLDER_ENGINE);
+    writing.check(&world.open().unwrap(), "nothing lost");
 }
 
 #[test]

@@ -110,7 +110,7 @@ writer.start()
 done = subprocess.run([program, "adopt", busy], env=environment, capture_output=True, text=True, timeout=120)
 stop.set()
 writer.join()
-# It may have been found open, or changed; whatever it was, the newest text is where the folder is.
+# It may have been found open, or changed, or adopted. In each case the newest text is where the folder is.
 assert read(f"{busy}/0.md").startswith(f"{newest[0]}\n"), (newest, read(f"{busy}/0.md")[:20], done.stderr)
 
 if done.returncode == 0:

@@ -134,8 +134,8 @@ impl<'s> Files<'s> {
         self.store.read_with_metadata(path)
     }
 
-    /// As [`write_if`](Files::write_if), with the times of the [`NewFile`]. An existing file is replaced whatever its
-    /// [`replaces`](NewFile::replaces) says: the condition decides.
+    /// As [`write_if`](Files::write_if), with the times of the [`NewFile`]. The condition alone decides
+    /// whether an existing file is replaced, not [`replaces`](NewFile::replaces).
     ///
     /// # Errors
     /// As [`write_if`](Files::write_if).

@@ -7,8 +7,9 @@ use inmost::{EntryKind, FileError, NewFile, Precondition, Wiped};
 
 use crate::buffer::{Buffer, in_milliseconds, now};
 use crate::names;
+use crate::node::{File, Node, What};
 use crate::stores::{Caller, process_of};
-use crate::tree::{Notice, Tree, What};
+use crate::tree::{Notice, Tree};
 
 impl Tree {
     /// Opens a file: reads its text and its version in one call. `is_writer` says that the handle writes, and not only at the end.
@@ -438,16 +439,16 @@ impl Tree {
             (number, buffer.base) = (Some(away.number), Some(away.version));
         }
         let attributes = self.of_file(ino, 0, now());
-        let file = crate::tree::File {
+        let file = File {
             number,
             is_scratch,
             handles: 1,
             writers: u32::from(is_writer),
             buffer: Some(buffer),
-            ..crate::tree::File::default()
+            ..File::default()
         };
         let what = What::File(file);
-        self.nodes.insert(ino, crate::tree::Node { path: None, lookups: 0, what });
+        self.nodes.insert(ino, Node { path: None, lookups: 0, what });
         self.place(ino, path);
         if let Some(number) = number {
             self.numbers.insert(number, ino);

@@ -12,6 +12,7 @@ mod contents;
 mod filesystem;
 mod moves;
 mod names;
+mod node;
 mod place;
 mod stores;
 mod tree;

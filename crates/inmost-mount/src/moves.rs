@@ -6,8 +6,9 @@ use fuser::{Errno, FileAttr};
 use inmost::{FileError, NewFile, Precondition, Wiped};
 
 use crate::names;
+use crate::node::{Node, What};
 use crate::stores::process_of;
-use crate::tree::{Away, Node, Tree, What};
+use crate::tree::{Away, Tree};
 
 impl Tree {
     /// Makes a folder, which lasts as long as the mount.

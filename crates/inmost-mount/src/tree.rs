@@ -12,8 +12,9 @@ use fuser::{Errno, FileAttr, FileType, INodeNo};
 use inmost::{EntryKind, FileError, Metadata};
 use inmost_keyd::OpenStore;
 
-use crate::buffer::{Buffer, now};
+use crate::buffer::now;
 use crate::names::{self, ScratchNames};
+use crate::node::{File, Node, What};
 use crate::stores::{Stores, errno, no_key};
 
 /// The tree.
@@ -38,41 +39,6 @@ pub(crate) struct Tree {
     pub(crate) began: SystemTime,
 }
 
-/// A file or folder that the kernel or the mount knows.
-pub(crate) struct Node {
-    /// `None` once it is deleted, replaced or gone from the store.
-    pub(crate) path: Option<String>,
-    /// How often the kernel has looked it up.
-    pub(crate) lookups: u64,
-    pub(crate) what: What,
-}
-
-pub(crate) enum What {
-    /// A folder. If it is kept, it exists even without a file in the store.
-    Folder {
-        is_kept: bool,
-    },
-    File(File),
-}
-
-#[derive(Default)]
-pub(crate) struct File {
-    /// Its number in the store; `None` if it is not there.
-    pub(crate) number: Option<u64>,
-    pub(crate) is_scratch: bool,
-    pub(crate) handles: u32,
-    /// Those of them that write at places of their own: the text that they know must not change under them.
-    pub(crate) writers: u32,
-    /// Whether open handles have lost their text or its place: what they write then would be part of a text. Ends with the last one.
-    pub(crate) is_lost: bool,
-    /// The version that open handles knew when the store was locked.
-    pub(crate) known: Option<u64>,
-    /// Where it was, if somebody else has taken it from the store.
-    pub(crate) gone_from: Option<String>,
-    /// While it is open, is a scratch file or has something to save.
-    pub(crate) buffer: Option<Buffer>,
-}
-
 /// A file of the store that was moved to a scratch name. It stays in the store until the scratch file is deleted, so that a file that
 /// is written in its place is a change of it, and a crash loses nothing.
 pub(crate) struct Away {
@@ -86,41 +52,6 @@ pub(crate) struct Away {
 pub(crate) enum Notice {
     Inode(u64),
     Entry(u64, String),
-}
-
-impl File {
-    /// Whether it has no place in the store any more for what is not saved.
-    pub(crate) fn is_gone_unsaved(&self) -> bool {
-        self.gone_from.is_some() && self.buffer.as_ref().is_some_and(|buffer| buffer.is_changed)
-    }
-}
-
-impl Node {
-    pub(crate) fn file(&self) -> Option<&File> {
-        match &self.what {
-            What::File(file) => Some(file),
-            What::Folder { .. } => None,
-        }
-    }
-
-    pub(crate) fn file_mut(&mut self) -> Option<&mut File> {
-        match &mut self.what {
-            What::File(file) => Some(file),
-            What::Folder { .. } => None,
-        }
-    }
-
-    /// Whether the mount must keep it whatever the store says.
-    pub(crate) fn is_in_memory(&self) -> bool {
-        match &self.what {
-            What::Folder { is_kept } => *is_kept,
-            What::File(file) => {
-                file.is_scratch
-                    || file.number.is_none()
-                    || file.buffer.as_ref().is_some_and(|buffer| buffer.is_changed)
-            }
-        }
-    }
 }
 
 impl Tree {
@@ -583,9 +514,12 @@ impl Tree {
     pub(crate) fn listed(&mut self, folder: u64, entry: &Listed) {
         let ino = entry.attributes.ino.0;
         if let Ok(folder) = self.folder(folder)
+            && let path = format!("{folder}/{}", entry.name)
             && !self.nodes.contains_key(&ino)
+            // A listing may be older than what another program has put there.
+            && !self.paths.contains_key(&path)
+            && entry.number.is_none_or(|number| !self.numbers.contains_key(&number))
         {
-            let path = format!("{folder}/{}", entry.name);
             let what = if let Some(number) = entry.number {
                 self.numbers.insert(number, ino);
                 What::File(File { number: Some(number), ..File::default() })

@@ -72,7 +72,7 @@ impl Device {
         progress: &mut dyn FnMut(usize),
     ) -> Result<Exchanged, SyncError> {
         let mut exchanged = Exchanged::default();
-        // An object is tried again when a predecessor was read, and only then: opening takes time, also of what is none.
+        // An object is tried again when a predecessor was read, and only then: opening takes time, also of junk.
         let mut todo: VecDeque<Dot> = listed.iter().copied().collect();
         let mut opened: Vec<(Dot, Option<Tag>, Changes)> = Vec::new();
         let mut is_foreign = false;

@@ -11,7 +11,7 @@ use crate::error::SyncError;
 
 /// Keeps one value, which is replaced as a whole.
 pub(crate) trait StateStore {
-    /// `None` if there is none.
+    /// `None` if the file does not exist.
     fn load(&self) -> Result<Option<Wiped<Vec<u8>>>, SyncError>;
     /// The value is durable when this returns.
     fn save(&self, state: Wiped<Vec<u8>>) -> Result<(), SyncError>;

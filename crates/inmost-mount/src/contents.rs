@@ -13,7 +13,8 @@ use crate::tree::{Notice, Tree};
 
 impl Tree {
     /// Opens a file: reads its text and its version in one call. `is_writer` says that the handle writes, and not only at the end.
-    pub(crate) fn open(&mut self, ino: u64, thread: u32, is_writer: bool) -> Result<(), Errno> {
+    /// Returns the handle: how often earlier ones have lost their text.
+    pub(crate) fn open(&mut self, ino: u64, thread: u32, is_writer: bool) -> Result<u64, Errno> {
         let file = self.file(ino)?;
         if file.buffer.as_ref().is_some_and(|buffer| buffer.failure.is_some()) {
             // Tried again; if it fails again, the text is still readable.
@@ -30,7 +31,7 @@ impl Tree {
         let file = self.file(ino)?;
         file.handles = file.handles.saturating_add(1);
         file.writers = file.writers.saturating_add(u32::from(is_writer));
-        Ok(())
+        Ok(file.losses)
     }
 
     /// Notes which version of a file a process knows: it has read or written it last.
@@ -71,7 +72,9 @@ impl Tree {
                 let _ = self.notices.send(Notice::Inode(ino));
             }
             None => {
-                file.is_lost |= is_held && file.known.is_some_and(|known| known != version);
+                if is_held && file.known.is_some_and(|known| known != version) {
+                    file.lose_handles();
+                }
                 let bytes = Wiped::new(text.into_string().into_bytes());
                 file.buffer = Some(Buffer::of(bytes, version, modified));
             }
@@ -79,12 +82,12 @@ impl Tree {
         Ok(())
     }
 
-    /// Checks that the handles of a file still know what they write to.
+    /// Checks that a handle of a file still knows what it writes to.
     ///
     /// # Errors
     /// `ESTALE`.
-    fn check_held(&mut self, ino: u64) -> Result<(), Errno> {
-        if self.file(ino)?.is_lost { Err(Errno::ESTALE) } else { Ok(()) }
+    fn check_held(&mut self, ino: u64, handle: u64) -> Result<(), Errno> {
+        if handle < self.file(ino)?.losses { Err(Errno::ESTALE) } else { Ok(()) }
     }
 
     /// The buffer of an open file. After a lock and an unlock it is read again.
@@ -98,7 +101,7 @@ impl Tree {
     /// Writes bytes; for a handle that appends, at the end.
     pub(crate) fn write(
         &mut self,
-        ino: u64,
+        (ino, handle): (u64, u64),
         (offset, is_append): (u64, bool),
         data: &[u8],
         caller: &Caller,
@@ -108,7 +111,7 @@ impl Tree {
         if failure.is_some_and(|failure| failure.code() != Errno::EILSEQ.code()) {
             self.save(ino)?;
         }
-        self.check_held(ino)?;
+        self.check_held(ino, handle)?;
         let asked = usize::try_from(offset).map_err(|_| Errno::EFBIG)?;
         let offset = if is_append { self.buffer(ino)?.len() } else { asked };
         self.check_room(ino, offset.checked_add(data.len()).ok_or(Errno::EFBIG)?)?;
@@ -159,13 +162,18 @@ impl Tree {
         Ok(())
     }
 
-    /// Sets the length of a file. One that is not open is saved at once.
-    pub(crate) fn resize(&mut self, ino: u64, length: u64, caller: &Caller) -> Result<(), Errno> {
+    /// Sets the length of a file, by a handle or its path. One that is not open is saved at once.
+    pub(crate) fn resize(
+        &mut self,
+        (ino, handle): (u64, Option<u64>),
+        length: u64,
+        caller: &Caller,
+    ) -> Result<(), Errno> {
         let length = usize::try_from(length).map_err(|_| Errno::EFBIG)?;
         let file = self.file(ino)?;
         let is_open = file.handles > 0 || file.is_scratch;
         let was_kept = file.buffer.is_some();
-        let resized = self.resize_open(ino, length, caller);
+        let resized = self.resize_open((ino, handle), length, caller);
         if is_open {
             return resized;
         }
@@ -178,9 +186,16 @@ impl Tree {
         saved
     }
 
-    fn resize_open(&mut self, ino: u64, length: usize, caller: &Caller) -> Result<(), Errno> {
+    fn resize_open(
+        &mut self,
+        (ino, handle): (u64, Option<u64>),
+        length: usize,
+        caller: &Caller,
+    ) -> Result<(), Errno> {
         self.buffer(ino)?;
-        self.check_held(ino)?;
+        if let Some(handle) = handle {
+            self.check_held(ino, handle)?;
+        }
         self.check_room(ino, length)?;
         let buffer = self.buffer(ino)?;
         buffer.resize(length);
@@ -217,8 +232,8 @@ impl Tree {
     }
 
     /// Saves what was written, at a close that need not be the last one.
-    pub(crate) fn flush(&mut self, ino: u64) -> Result<(), Errno> {
-        self.check_held(ino)?;
+    pub(crate) fn flush(&mut self, ino: u64, handle: u64) -> Result<(), Errno> {
+        self.check_held(ino, handle)?;
         let file = self.file(ino)?;
         match &file.buffer {
             Some(buffer) if buffer.is_written => self.save(ino),
@@ -227,20 +242,21 @@ impl Tree {
     }
 
     /// Saves what is not saved, for `fsync`.
-    pub(crate) fn sync(&mut self, ino: u64) -> Result<(), Errno> {
-        self.check_held(ino)?;
+    pub(crate) fn sync(&mut self, ino: u64, handle: u64) -> Result<(), Errno> {
+        self.check_held(ino, handle)?;
         self.save(ino)
     }
 
     /// Ends a handle. The last one saves the rest. A text that cannot be saved stays readable and is tried again.
-    pub(crate) fn release(&mut self, ino: u64, is_writer: bool) {
+    pub(crate) fn release(&mut self, ino: u64, handle: u64, is_writer: bool) {
         let Ok(file) = self.file(ino) else { return };
         file.handles = file.handles.saturating_sub(1);
-        file.writers = file.writers.saturating_sub(u32::from(is_writer));
+        let counts = is_writer && handle == file.losses;
+        file.writers = file.writers.saturating_sub(counts.into());
         if file.handles > 0 {
             return;
         }
-        (file.writers, file.is_lost, file.known) = (0, false, None);
+        (file.writers, file.known) = (0, None);
         self.save_or_keep(ino);
         self.drop_if_unused(ino);
     }
@@ -314,7 +330,7 @@ impl Tree {
                     self.save_beside(&path, version, &text, &program)?;
                     self.is_stored(ino, number);
                     let file = self.file(ino)?;
-                    file.is_lost = file.handles > 0;
+                    file.lose_handles();
                     let buffer = file.buffer.as_mut().ok_or(Errno::ESTALE)?;
                     buffer.reload(now.as_str(), version, modified);
                     let _ = self.notices.send(Notice::Inode(ino));
@@ -347,7 +363,7 @@ impl Tree {
         let version = buffer.base.unwrap_or_default();
         self.save_beside(&path, version, &text, &program)?;
         let file = self.file(ino)?;
-        file.is_lost = file.handles > 0;
+        file.lose_handles();
         if let Some(buffer) = &mut file.buffer {
             buffer.saved(version);
         }

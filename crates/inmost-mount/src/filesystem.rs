@@ -126,7 +126,7 @@ impl Filesystem for MemoryFolder {
         _atime: Option<TimeOrNow>,
         mtime: Option<TimeOrNow>,
         _ctime: Option<SystemTime>,
-        _handle: Option<FileHandle>,
+        handle: Option<FileHandle>,
         _crtime: Option<SystemTime>,
         _chgtime: Option<SystemTime>,
         _bkuptime: Option<SystemTime>,
@@ -136,7 +136,7 @@ impl Filesystem for MemoryFolder {
         let set = self.change(|tree| {
             let caller = Caller::of(request.pid());
             if let Some(size) = size {
-                tree.resize(ino.0, size, &caller)?;
+                tree.resize((ino.0, handle.map(|it| it.0)), size, &caller)?;
             }
             let time = match mtime {
                 // A new length has set the time already.
@@ -174,7 +174,7 @@ impl Filesystem for MemoryFolder {
             let place = tree.new_path(parent.0, name)?;
             let file = tree.create(&place, &Caller::of(request.pid()), false)?;
             tree.looked_up(file.ino.0);
-            tree.release(file.ino.0, false);
+            tree.release(file.ino.0, 0, false);
             Ok(file)
         });
         entry(file, reply);
@@ -230,7 +230,7 @@ impl Filesystem for MemoryFolder {
 
     fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         match self.run(|tree| tree.open(ino.0, request.pid(), is_writer(flags.0))) {
-            Ok(()) => reply.opened(FileHandle(0), FopenFlags::empty()),
+            Ok(handle) => reply.opened(FileHandle(handle), FopenFlags::empty()),
             Err(error) => reply.error(error),
         }
     }
@@ -261,7 +261,7 @@ impl Filesystem for MemoryFolder {
         &self,
         request: &Request,
         ino: INodeNo,
-        _: FileHandle,
+        handle: FileHandle,
         offset: u64,
         data: &[u8],
         _: WriteFlags,
@@ -271,33 +271,41 @@ impl Filesystem for MemoryFolder {
     ) {
         let is_append = flags.0 & APPEND != 0;
         let caller = Caller::of(request.pid());
-        let written = self.change(|tree| tree.write(ino.0, (offset, is_append), data, &caller));
+        let file = (ino.0, handle.0);
+        let written = self.change(|tree| tree.write(file, (offset, is_append), data, &caller));
         match written {
             Ok(()) => reply.written(u32::try_from(data.len()).unwrap_or(u32::MAX)),
             Err(error) => reply.error(error),
         }
     }
 
-    fn flush(&self, _: &Request, ino: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
-        done(self.run(|tree| tree.flush(ino.0)), reply);
+    fn flush(
+        &self,
+        _: &Request,
+        ino: INodeNo,
+        handle: FileHandle,
+        _: LockOwner,
+        reply: ReplyEmpty,
+    ) {
+        done(self.run(|tree| tree.flush(ino.0, handle.0)), reply);
     }
 
     fn release(
         &self,
         _: &Request,
         ino: INodeNo,
-        _: FileHandle,
+        handle: FileHandle,
         flags: OpenFlags,
         _: Option<LockOwner>,
         _flush: bool,
         reply: ReplyEmpty,
     ) {
-        lock(&self.tree).release(ino.0, is_writer(flags.0));
+        lock(&self.tree).release(ino.0, handle.0, is_writer(flags.0));
         reply.ok();
     }
 
-    fn fsync(&self, _: &Request, ino: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
-        done(self.run(|tree| tree.sync(ino.0)), reply);
+    fn fsync(&self, _: &Request, ino: INodeNo, handle: FileHandle, _: bool, reply: ReplyEmpty) {
+        done(self.run(|tree| tree.sync(ino.0, handle.0)), reply);
     }
 
     fn opendir(&self, _: &Request, ino: INodeNo, _: OpenFlags, reply: ReplyOpen) {
@@ -414,26 +422,31 @@ impl Filesystem for MemoryFolder {
             let folder = tree.folder(parent.0)?;
             let path = names::join(&folder, name)?;
             let created = create_or_open(tree, &path, flags, request.pid())?;
-            tree.looked_up(created.ino.0);
+            tree.looked_up(created.0.ino.0);
             Ok(created)
         });
         match created {
-            Ok(attributes) => {
+            Ok((attributes, handle)) => {
                 let flags = FopenFlags::empty();
-                reply.created(&TTL, &attributes, Generation(0), FileHandle(0), flags);
+                reply.created(&TTL, &attributes, Generation(0), FileHandle(handle), flags);
             }
             Err(error) => reply.error(error),
         }
     }
 }
 
-/// Creates and opens a file, or opens the one that somebody else has created since the kernel has looked.
-fn create_or_open(tree: &mut Tree, path: &str, flags: i32, thread: u32) -> Result<FileAttr, Errno> {
+/// Creates and opens a file, or opens the one that somebody else has created since the kernel has looked. Returns the handle too.
+fn create_or_open(
+    tree: &mut Tree,
+    path: &str,
+    flags: i32,
+    thread: u32,
+) -> Result<(FileAttr, u64), Errno> {
     let caller = Caller::of(thread);
     let found = match tree.entry(path) {
         Ok(found) => found,
         Err(error) if error.code() == Errno::ENOENT.code() => {
-            return tree.create(path, &caller, is_writer(flags));
+            return Ok((tree.create(path, &caller, is_writer(flags))?, 0));
         }
         Err(error) => return Err(error),
     };
@@ -441,16 +454,17 @@ fn create_or_open(tree: &mut Tree, path: &str, flags: i32, thread: u32) -> Resul
         return Err(Errno::EEXIST);
     }
     let ino = found.ino.0;
-    tree.open(ino, thread, is_writer(flags))?;
-    if flags & TRUNCATE == 0 {
-        return tree.attributes(ino);
-    }
+    let handle = tree.open(ino, thread, is_writer(flags))?;
     // The kernel takes the file for a new one, and does not empty it.
-    let emptied = tree.resize(ino, 0, &caller).and_then(|()| tree.attributes(ino));
-    if emptied.is_err() {
-        tree.release(ino, is_writer(flags));
+    let emptied = match flags & TRUNCATE {
+        0 => Ok(()),
+        _ => tree.resize((ino, Some(handle)), 0, &caller),
+    };
+    let opened = emptied.and_then(|()| Ok((tree.attributes(ino)?, handle)));
+    if opened.is_err() {
+        tree.release(ino, handle, is_writer(flags));
     }
-    emptied
+    opened
 }
 
 /// Whether a handle writes, and not only at the end.
@@ -494,10 +508,12 @@ mod tests {
         let thread = std::process::id();
         let refused = create_or_open(&mut tree, "/memories/a.md", 1 | EXCLUSIVE, thread);
         assert_eq!(refused.err().map(Errno::code), Some(Errno::EEXIST.code()));
-        let found = create_or_open(&mut tree, "/memories/a.md", 1 | TRUNCATE, thread).unwrap();
+        let opened = create_or_open(&mut tree, "/memories/a.md", 1 | TRUNCATE, thread);
+        let (found, handle) = opened.unwrap();
         assert_eq!(found.size, 0);
-        tree.write(found.ino.0, (0, false), b"own\n", &Caller::of(thread)).unwrap();
-        tree.flush(found.ino.0).unwrap();
+        let file = (found.ino.0, handle);
+        tree.write(file, (0, false), b"own\n", &Caller::of(thread)).unwrap();
+        tree.flush(found.ino.0, handle).unwrap();
         assert_eq!(session.files().read("/memories/a.md").unwrap().as_str(), "own\n");
     }
 }

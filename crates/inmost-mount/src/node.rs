@@ -27,8 +27,9 @@ pub(crate) struct File {
     pub(crate) handles: u32,
     /// Those of them that write at places of their own: the text that they know must not change under them.
     pub(crate) writers: u32,
-    /// Whether open handles have lost their text or its place: what they write then would be part of a text. Ends with the last one.
-    pub(crate) is_lost: bool,
+    /// How often open handles have lost their text or its place. What a handle from before the last time writes would be part of a
+    /// text, so it is refused.
+    pub(crate) losses: u64,
     /// The version that open handles knew when the store was locked.
     pub(crate) known: Option<u64>,
     /// Where it was, if somebody else has taken it from the store.
@@ -38,6 +39,13 @@ pub(crate) struct File {
 }
 
 impl File {
+    /// The handles that are open write nothing any more.
+    pub(crate) fn lose_handles(&mut self) {
+        if self.handles > 0 {
+            (self.losses, self.writers) = (self.losses.saturating_add(1), 0);
+        }
+    }
+
     /// Whether it has no place in the store any more for what is not saved.
     pub(crate) fn is_gone_unsaved(&self) -> bool {
         self.gone_from.is_some() && self.buffer.as_ref().is_some_and(|buffer| buffer.is_changed)

@@ -122,8 +122,10 @@ impl Tree {
         for (ino, node) in &mut self.nodes {
             let Some(file) = node.file_mut() else { continue };
             if let Some(buffer) = file.buffer.take().filter(|_| file.handles > 0) {
-                file.is_lost |= buffer.is_changed && !file.is_scratch;
                 file.known = buffer.base;
+                if buffer.is_changed && !file.is_scratch {
+                    file.lose_handles();
+                }
             }
             if file.is_scratch || file.number.is_none() || node.path.is_none() {
                 let _ = self.notices.send(Notice::Inode(*ino));

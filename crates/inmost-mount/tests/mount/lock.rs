@@ -65,9 +65,18 @@ fn a_write_that_a_lock_has_dropped_is_not_continued_after_an_unlock() {
     assert_eq!(errno(changed.write_all_at(b"DEF", 3)), Errno::STALE);
     assert_eq!(errno(changed.sync_all()), Errno::STALE);
     assert_eq!(errno(known.write_all_at(b"DEF", 3)), Errno::STALE);
-    drop((changed, known));
     assert_eq!(again.files().read("/memories/a.md").unwrap().as_str(), text);
     assert_eq!(again.files().read("/memories/b.md").unwrap().as_str(), "theirs\n");
-    fs::write(mount.at("a.md"), "again\n").unwrap();
-    assert_eq!(again.files().read("/memories/a.md").unwrap().as_str(), "again\n");
+    // Who opens a file now may write to it, while those handles are open and after that.
+    for text in ["again\n", "and again\n"] {
+        for name in ["a.md", "b.md"] {
+            fs::write(mount.at(name), text).unwrap();
+            let path = format!("/memories/{name}");
+            assert_eq!(again.files().read(&path).unwrap().as_str(), text);
+        }
+        assert_eq!(errno(changed.write_all_at(b"DEF", 3)), Errno::STALE);
+    }
+    drop((changed, known));
+    fs::write(mount.at("a.md"), "at last\n").unwrap();
+    assert_eq!(again.files().read("/memories/a.md").unwrap().as_str(), "at last\n");
 }

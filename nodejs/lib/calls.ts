@@ -25,6 +25,6 @@ export function runner(memory: Store | MemoryTool, options: AdapterOptions): (in
 }
 
 /** No message of a store error contains a path or a text of the memory. */
-function warn(error: StoreError): void {
+export function warn(error: StoreError): void {
   process.emitWarning(error.message, { type: 'InmostWarning', code: error.code });
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 const folder = join(import.meta.dirname, '..');
 
 // The adapters need a build of each kind: `instanceof` holds only for the classes of a framework's own build of that kind.
-for (const adapter of ['ai-sdk', 'anthropic', 'langchain']) {
+for (const adapter of ['ai-sdk', 'anthropic', 'deepagents', 'langchain']) {
   copyFileSync(join(folder, `lib/${adapter}.ts`), join(folder, `lib/${adapter}.mts`));
 }
 rmSync(join(folder, 'dist'), { recursive: true, force: true });

@@ -1,4 +1,4 @@
-"""Tests `inmost mcp` with real coding clients, connected by `--install`: Claude Code and Codex.
+"""Tests `inmost mcp` with real coding clients, connected by `--install`: Claude Code, Codex and Gemini CLI.
 
 A scripted model server makes them call all six commands, and the store is locked and unlocked in between.
 """
@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from scripted_model import DONE, ScriptedModel
-from store import LOCKED, SESSION, Store, check
+from store import LOCKED, SESSION, Store, check, check_tool
 
 VIEW = {"command": "view", "path": "/memories"}
 
@@ -66,6 +66,7 @@ class Client:
             check("the last message", self.ask(model.url).strip(), DONE)
         finally:
             model.close()
+        check_tool("memory", model.schema)
         return model.results
 
     def told(self, result: tuple[str, bool]) -> tuple[str, bool]:
@@ -106,6 +107,20 @@ class Codex(Client):
         return self.run(str(self.program), "exec", *options, "Use your memory.")
 
 
+class GeminiCli(Client):
+    name = "gemini cli"
+
+    def connect(self) -> None:
+        settings = self.folder / ".gemini" / "settings.json"
+        settings.parent.mkdir()
+        settings.write_text('{"security": {"auth": {"selectedType": "gemini-api-key"}}}')
+        self.inmost_mcp("--install", "gemini", "--yes")
+
+    def ask(self, url: str) -> str:
+        options = ["--skip-trust", "--yolo", "--model", "scripted", "--prompt", "Use your memory."]
+        return self.run(str(self.program), *options, GOOGLE_GEMINI_BASE_URL=url, GEMINI_API_KEY="none")
+
+
 def test(client: Client) -> None:
     store = client.store
     client.connect()
@@ -131,7 +146,7 @@ def test(client: Client) -> None:
 
 def main() -> None:
     binaries, inmost = sys.argv[1:]
-    for kind, program in [(ClaudeCode, "claude"), (Codex, "codex")]:
+    for kind, program in [(ClaudeCode, "claude"), (Codex, "codex"), (GeminiCli, "gemini")]:
         with tempfile.TemporaryDirectory() as folder:
             test(kind(Path(binaries) / program, Store(inmost, folder)))
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tests `inmost mcp` with third-party clients: the Python package `mcp`, the inspector of the protocol's authors, Claude
-# Code and Codex; and the bundle for Claude Desktop. They are installed into a separate folder, which is kept for the next
-# run.
+# Code, Codex and Gemini CLI; and the bundle for Claude Desktop. They are installed into a separate folder, which is kept
+# for the next run.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export PYTHONDONTWRITEBYTECODE=1
@@ -35,8 +35,9 @@ PATH=$(realpath "$tools/bin"):$PATH
 packages=(
   @modelcontextprotocol/inspector@2.12.0
   @anthropic-ai/mcpb@2.1.2
-  @anthropic-ai/claude-code@2.1.330
-  @openai/codex@0.169.0
+  @anthropic-ai/claude-code@2.1.332
+  @openai/codex@0.171.0
+  @google/gemini-cli@0.61.0
 )
 if [ "${packages[*]}" != "$(cat "$tools/packages" 2>/dev/null)" ]; then
   node "$node/lib/node_modules/npm/bin/npm-cli.js" install --prefix "$tools" --no-audit --no-fund --loglevel error \

@@ -1,7 +1,7 @@
 """A model server on loopback that makes the tool calls of a script, one a message.
 
 It serves real coding clients, so that a test runs their whole path to the memory tool without a network. It speaks the
-streaming forms of the Messages API and of the Responses API.
+streaming forms of the Messages API, of the Responses API and of `generateContent`.
 """
 
 import json
@@ -12,12 +12,13 @@ DONE = "All calls are done."
 
 
 class ScriptedModel:
-    """Makes each of `calls` in turn and keeps the results that the client sends back."""
+    """Makes each of `calls` in turn, and keeps the results and the schema of the tool that the client sends."""
 
     def __init__(self, calls: list[dict], before_call=None):
         self.calls = calls
         self.before_call = before_call or (lambda number: None)
         self.results: list[tuple[str, bool]] = []
+        self.schema: dict = {}
         self.lock = threading.Lock()
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), handler(self))
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
@@ -30,10 +31,11 @@ class ScriptedModel:
         self.server.shutdown()
         self.server.server_close()
 
-    def next_call(self, results: list[tuple[str, bool]]) -> dict | None:
+    def next_call(self, results: list[tuple[str, bool]], schema: dict) -> dict | None:
         """The call that follows these results; `None` after the last."""
         with self.lock:
             self.results = results
+            self.schema = schema
             if len(results) == len(self.calls):
                 return None
             self.before_call(len(results))
@@ -42,7 +44,7 @@ class ScriptedModel:
 
 def messages(model: ScriptedModel, request: dict) -> list[dict]:
     """The events of the next message in the Messages API."""
-    names = [tool.get("name") for tool in request.get("tools", [])]
+    schema = next((tool["input_schema"] for tool in request.get("tools", []) if tool.get("name") == MESSAGES_TOOL), None)
     results = [
         (texts(block.get("content", "")), bool(block.get("is_error")))
         for message in request["messages"]
@@ -51,7 +53,7 @@ def messages(model: ScriptedModel, request: dict) -> list[dict]:
         if block["type"] == "tool_result"
     ]
     # Clients also ask small questions without the tool, such as for a title.
-    call = model.next_call(results) if MESSAGES_TOOL in names else None
+    call = model.next_call(results, schema) if schema else None
     if call is None:
         block, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": DONE}
     else:
@@ -76,7 +78,9 @@ MESSAGES_TOOL = "mcp__inmost__memory"
 def responses(model: ScriptedModel, request: dict) -> list[dict]:
     """The events of the next response in the Responses API. Its results do not say whether they are errors."""
     results = [(texts(item["output"]), False) for item in request["input"] if item["type"] == "function_call_output"]
-    call = model.next_call(results)
+    servers = [tool["tools"] for tool in request["tools"] if tool.get("name") == RESPONSES_NAMESPACE]
+    schema = next(tool["parameters"] for tools in servers for tool in tools if tool["name"] == "memory")
+    call = model.next_call(results, schema)
     if call is None:
         content = [{"type": "output_text", "text": DONE}]
         item = {"type": "message", "role": "assistant", "id": "msg_1", "content": content}
@@ -85,7 +89,7 @@ def responses(model: ScriptedModel, request: dict) -> list[dict]:
             "type": "function_call",
             "id": f"fc_{len(results)}",
             "call_id": f"call_{len(results)}",
-            "namespace": "mcp__inmost",
+            "namespace": RESPONSES_NAMESPACE,
             "name": "memory",
             "arguments": json.dumps(call),
         }
@@ -96,6 +100,32 @@ def responses(model: ScriptedModel, request: dict) -> list[dict]:
         {"type": "response.output_item.done", "output_index": 0, "item": item},
         {"type": "response.completed", "response": {"id": "resp_1", "usage": usage | details}},
     ]
+
+
+RESPONSES_NAMESPACE = "mcp__inmost"
+
+
+def generate_content(model: ScriptedModel, request: dict) -> list[dict]:
+    """The one event of the next response of `streamGenerateContent`."""
+    declared = [function for tool in request.get("tools", []) for function in tool.get("functionDeclarations", [])]
+    schema = next((one["parametersJsonSchema"] for one in declared if one["name"] == GEMINI_TOOL), None)
+    parts = [part for content in request["contents"] for part in content.get("parts", [])]
+    results = [unwrapped(part["functionResponse"]["response"]) for part in parts if "functionResponse" in part]
+    call = model.next_call(results, schema) if schema else None
+    part = {"text": DONE} if call is None else {"functionCall": {"name": GEMINI_TOOL, "args": call}}
+    candidate = {"index": 0, "content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}
+    return [{"candidates": [candidate], "usageMetadata": {"totalTokenCount": 2}}]
+
+
+def unwrapped(response: dict) -> tuple[str, bool]:
+    """A result without what Gemini CLI writes around it."""
+    if "error" in response:
+        (told,) = json.loads(response["error"].split(" with response: ", 1)[1])
+        return texts(told["functionResponse"]["response"]["content"]), True
+    return response["output"].removeprefix("<untrusted_context>\n").removesuffix("\n</untrusted_context>"), False
+
+
+GEMINI_TOOL = "mcp_inmost_memory"
 
 
 def texts(content: str | list[dict]) -> str:
@@ -122,11 +152,14 @@ def handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
             request = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))))
             path = self.path.split("?")[0]
             speak = {"/v1/messages": messages, "/v1/responses": responses}.get(path)
+            if path.endswith(":streamGenerateContent"):
+                speak = generate_content
             if speak is None:
                 self.reply(404, b"{}")
                 return
             events = speak(model, request)
-            text = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
+            lines = [f"event: {event['type']}\n" if "type" in event else "" for event in events]
+            text = "".join(line + f"data: {json.dumps(event)}\n\n" for line, event in zip(lines, events, strict=True))
             self.reply(200, text.encode(), "text/event-stream")
 
         def reply(self, status: int, body: bytes, kind: str = "application/json") -> None:

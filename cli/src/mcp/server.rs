@@ -100,15 +100,15 @@ impl Server {
         Some(received.map_err(|_| WorkerEnded))
     }
 
-    /// As [`run`](Self::run), for resources.
+    /// As [`run`](Self::run), for resources. A cancelled request is the outer error.
     async fn resources<T>(
         &self,
         context: &RequestContext<RoleServer>,
         work: impl FnOnce(oneshot::Sender<Result<T, ResourceError>>) -> Work,
-    ) -> Result<T, ErrorData> {
+    ) -> Result<Result<T, ResourceError>, ErrorData> {
         match self.run(context, work).await {
-            Some(Ok(found)) => Ok(found?),
-            Some(Err(WorkerEnded)) => Err(ResourceError::NoStore(NoStore::Unavailable).into()),
+            Some(Ok(found)) => Ok(found),
+            Some(Err(WorkerEnded)) => Ok(Err(ResourceError::NoStore(NoStore::Unavailable))),
             None => Err(cancelled()),
         }
     }
@@ -226,8 +226,14 @@ impl ServerHandler for Server {
         }
         let cursor = request.and_then(|request| request.cursor);
         let after = cursor.as_deref().map(resources::cursor).transpose()?;
-        let page = self.resources(&context, |result| Work::List(after, result)).await?;
-        Ok(resources::list(&page))
+        match self.resources(&context, |result| Work::List(after, result)).await? {
+            Ok(page) => Ok(resources::list(&page)),
+            // Gemini CLI drops a server whose list begins with an error, and its tools with it.
+            Err(ResourceError::NoStore(_)) if cursor.is_none() => {
+                Ok(ListResourcesResult::default())
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     async fn read_resource(
@@ -239,7 +245,7 @@ impl ServerHandler for Server {
             return Err(unknown_method(ReadResourceRequestMethod::VALUE));
         }
         let path = resources::path(&request.uri).ok_or(ResourceError::NotFound)?;
-        let text = self.resources(&context, |result| Work::Read(path, result)).await?;
+        let text = self.resources(&context, |result| Work::Read(path, result)).await??;
         Ok(resources::contents(&request.uri, &text).into())
     }
 

@@ -65,7 +65,8 @@ def plain(result: Any) -> Any:
         return result
     fields = asdict(result)
     for part in (fields, fields.get("metadata") or {}):
-        part.pop("version", None), part.pop("updated_at", None)
+        for name in ("version", "updated_at"):
+            part.pop(name, None)
     return fields
 
 

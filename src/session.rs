@@ -49,5 +49,7 @@ pub(crate) use transaction::overlay::VERSIONS_OF_GROUP;
 pub(crate) use upkeep::{history, ledger, reap};
 #[cfg(feature = "postgres")]
 pub use vault::database::Postgres;
+#[cfg(feature = "postgres")]
+pub(crate) use vault::database::locate;
 pub use vault::{Vault, VaultOptions};
 pub(crate) use vault::{leftovers, occupied};

@@ -49,6 +49,7 @@ export type {
   NewFile,
   Precondition,
   SlotKind,
+  SetAside,
   StoreStatus,
   Undone,
   VerifiedCopy,

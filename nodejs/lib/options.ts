@@ -53,7 +53,16 @@ export interface RequireFresh {
   requireFresh?: boolean | undefined;
 }
 
-export type OpenOptions = Credential & Limits & Anchored & AtLeast & RequireFresh;
+export interface AcceptRollback {
+  /**
+   * Takes a store that is refused as `RolledBack`, `ForeignAnchor` or `RecordsBehindHeader`, or whose freshness is not known, as
+   * the newest state, and writes the anchors anew. Give it once, when a person knows the reason, such as a restored backup. The
+   * credentials of that state are valid again, also those that were removed since: look at `keyslots.list()`.
+   */
+  acceptRollback?: boolean | undefined;
+}
+
+export type OpenOptions = Credential & Limits & Anchored & AtLeast & RequireFresh & AcceptRollback;
 export type CreateOptions = Credential & Limits & Anchored & Kept;
 export type InMemoryOptions = Limits & Kept;
 export type ConnectOptions = Anchored & Pick<Limits, 'actor'>;
@@ -76,6 +85,7 @@ export function parse(options: Partial<OpenOptions & Kept>, names: readonly stri
     anchor: optional(hostPath, options.anchor, 'anchor'),
     atLeast: optional(bytes, options.atLeast, 'atLeast'),
     requireFresh: optional(flag, options.requireFresh, 'requireFresh'),
+    acceptRollback: optional(flag, options.acceptRollback, 'acceptRollback'),
     actor: optional(text, options.actor, 'actor'),
     idleLockMs: optional(count, options.idleLockMs, 'idleLockMs'),
     maxFileBytes: optional(count, options.maxFileBytes, 'maxFileBytes'),

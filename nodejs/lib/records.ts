@@ -209,6 +209,15 @@ export interface Keyslot {
   readonly isCurrent: boolean;
 }
 
+/** Records in the folder of a store that the store no longer uses. They may be the only copy of what they hold. */
+export interface SetAside {
+  readonly number: number;
+  /** Bytes on disk. */
+  readonly bytes: number;
+  /** The name of their folder, in the folder of the store. */
+  readonly name: string;
+}
+
 /** A copy that was read back. */
 export interface VerifiedCopy {
   /** Records that were read and authenticated. */

@@ -16,7 +16,7 @@ import {
 } from './options.js';
 import { Vault } from './postgres.js';
 import { counted, type WithProgress } from './progress.js';
-import { checkReport, type BackupReport, type CheckReport, type Freshness, type StoreStatus } from './records.js';
+import { checkReport, type BackupReport, type CheckReport, type Freshness, type SetAside, type StoreStatus } from './records.js';
 import { MemoryTool, type MemoryToolOptions } from './tool.js';
 
 /** What a backup copies, and which earlier backups of the store stay. */
@@ -68,7 +68,7 @@ export class Store {
 
   /** Unlocks an existing store. */
   static async open(path: string | URL | Vault, options: OpenOptions): Promise<Store> {
-    const given = parse(options, [...CREDENTIAL, ...LIMITS, 'anchor', 'atLeast', 'requireFresh']);
+    const given = parse(options, [...CREDENTIAL, ...LIMITS, 'anchor', 'atLeast', 'requireFresh', 'acceptRollback']);
     return new Store(await run(() => NativeStore.open(...place(path), given)));
   }
 
@@ -149,6 +149,33 @@ export class Store {
   }
 
   /**
+   * Copies the store with its versions to a new place, and reads the copy back: a new or empty folder, the URL of a new vault, or a
+   * new vault of `Postgres`. It opens with the same credentials. Writers wait meanwhile. The old store stays as it is; use one of
+   * the two from then on. `progress` gets the number of records written, then the number read.
+   *
+   * Rejects with `StoreAlreadyExists`, `CopyNotVerified`, `Tampered` if a live record is damaged, and `InMemory`; for a vault also
+   * with `Unavailable`, and with `KeyDaemon` if a key daemon holds the store.
+   */
+  async migrate(to: string | URL | Vault, options: WithProgress = {}): Promise<void> {
+    known(options, ['progress']);
+    const [path, vault] = place(to, 'to');
+    return counted(options, (counter) => this.#store.migrate(path, vault, counter));
+  }
+
+  /**
+   * Records in the folder of the store that the store no longer uses: damaged files that a repair kept, or those of a newer store
+   * that an older copy was put over. No unlock and no rewrite removes them.
+   */
+  async setAside(): Promise<SetAside[]> {
+    return run(() => this.#store.setAside());
+  }
+
+  /** Removes records that were set aside. They cannot be restored. An absent number is not an error. */
+  async discardSetAside(number: number): Promise<void> {
+    return run(() => this.#store.discardSetAside(count(number, 'number')));
+  }
+
+  /**
    * How far the store has come, sealed: what `atLeast` of a later `open` takes. Keep it with the user's account, and a database
    * that goes back behind it is noticed.
    */
@@ -178,8 +205,8 @@ export class Store {
 }
 
 /** A path or URL, or a vault. A `URL` object of a database is not a file. */
-function place(path: string | URL | Vault): [string, NativeVault | undefined] {
+function place(path: string | URL | Vault, name = 'path'): [string, NativeVault | undefined] {
   if (path instanceof Vault) return ['', Vault.native(path)];
   const isFile = !(path instanceof URL) || path.protocol === 'file:';
-  return [isFile ? hostPath(path, 'path') : path.href, undefined];
+  return [isFile ? hostPath(path, name) : path.href, undefined];
 }

@@ -121,6 +121,12 @@ export declare class NativeStore {
   purge(progress?: NativeProgress | undefined | null): Promise<void>
   /** Whether `compact` is worth its cost. */
   compactionDue(): Promise<boolean>
+  /** Copies the store with its versions to a new place, and reads the copy back. */
+  migrate(path: string, at?: NativeVault | undefined | null, progress?: NativeProgress | undefined | null): Promise<void>
+  /** What was set aside in the folder of the store. */
+  setAside(): Promise<Array<SetAside>>
+  /** Removes what was set aside under a number. */
+  discardSetAside(number: number): Promise<void>
   /** Makes a backup in a folder that may have earlier ones, and reads it back. */
   backupInto(folder: string, withVersions: boolean, keep?: number | undefined | null, keepWithinMs?: number | undefined | null, progress?: NativeProgress | undefined | null): Promise<BackupReport>
 }
@@ -334,6 +340,13 @@ export interface SearchMatch {
   ranges: Array<[number, number]>
 }
 
+/** Records in the folder of a store that the store no longer uses. */
+export interface SetAside {
+  number: number
+  bytes: number
+  name: string
+}
+
 /** The options of `create`, `open`, `inMemory` and `connect`; each reads those that it has. */
 export interface StoreOptions {
   passphrase?: string | Uint8Array
@@ -344,6 +357,7 @@ export interface StoreOptions {
   anchor?: string
   atLeast?: Uint8Array
   requireFresh?: boolean
+  acceptRollback?: boolean
   actor?: string
   idleLockMs?: number
   maxFileBytes?: number

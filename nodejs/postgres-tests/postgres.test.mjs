@@ -1,5 +1,8 @@
 // Stores in a PostgreSQL database. Run by `tests/postgres/run.sh with`, which starts a server.
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 
 import { Postgres, Store, Vault } from 'inmost';
@@ -31,6 +34,25 @@ test('two stores on one vault see each other', async () => {
   assert.equal(await one.files.read('/memories/a.md'), 'two\n');
   await one.close();
   await other.close();
+});
+
+test('a store moves from a folder into a database and back', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'im'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const [vault, named] = [database.vault(), `${url}?vault=${database.vault().id}`];
+  const store = await Store.create(join(folder, 's'), { rawKey });
+  await store.files.write('/memories/a.md', 'tea');
+  await store.migrate(vault);
+  await assert.rejects(store.migrate(vault), { code: 'StoreAlreadyExists' });
+  await store.close();
+  for (const [from, to] of [[vault, new URL(named)], [named, join(folder, 'back')]]) {
+    const open = await Store.open(from, { rawKey });
+    await open.migrate(to);
+    await open.close();
+  }
+  const back = await Store.open(join(folder, 'back'), { rawKey });
+  assert.equal(await back.files.read('/memories/a.md'), 'tea');
+  await back.close();
 });
 
 test('a URL names a vault', async () => {

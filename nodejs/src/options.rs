@@ -23,6 +23,7 @@ pub struct StoreOptions {
     pub anchor: Option<String>,
     pub at_least: Option<Uint8Array>,
     pub require_fresh: Option<bool>,
+    pub accept_rollback: Option<bool>,
     pub actor: Option<String>,
     pub idle_lock_ms: Option<i64>,
     pub max_file_bytes: Option<i64>,

@@ -3,7 +3,7 @@
 use inmost::{
     Postgres, PostgresConfig, PostgresUrl, Session, StoreError, Vault, VaultId, VaultOptions,
 };
-use inmost_keyd::Secret;
+use inmost_keyd::{OpenStore, Secret};
 use napi::Env;
 use napi::bindgen_prelude::{AsyncTask, Either, Uint8Array};
 use napi_derive::napi;
@@ -45,6 +45,24 @@ impl Place {
             Self::Vault(database, id) => options.open_in(database, *id),
             Self::Named(url) if VaultOptions::is_url(url) => options.open_url(url),
             Self::Named(path) => options.open(path),
+        }
+    }
+
+    /// Copies a store, with its versions, to this place, and reads the copy back.
+    pub(crate) fn fill(
+        &self,
+        store: &OpenStore,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(), StoreError> {
+        match (self, store) {
+            (Self::Named(path), store) if !VaultOptions::is_url(path) => {
+                store.backup_with_versions(path.as_ref(), progress).map(drop)
+            }
+            (Self::Named(url), OpenStore::Here(session)) => session.copy_to_url(url, progress),
+            (Self::Vault(database, id), OpenStore::Here(session)) => {
+                session.copy_in(database, *id, progress)
+            }
+            (_, OpenStore::Daemon(_)) => Err(StoreError::KeyDaemon(NO_COPY.to_owned())),
         }
     }
 }
@@ -120,3 +138,6 @@ impl NativeVault {
         task::start(move || Ok(database.destroy(id)?))
     }
 }
+
+/// Why a store that a key daemon holds is not copied into a database.
+const NO_COPY: &str = "A key daemon cannot copy the store that it holds into a database.";

@@ -184,6 +184,14 @@ pub struct VerifiedCopy {
     pub bytes: i64,
 }
 
+/// Records in the folder of a store that the store no longer uses.
+#[napi(object, object_from_js = false)]
+pub struct SetAside {
+    pub number: i64,
+    pub bytes: i64,
+    pub name: String,
+}
+
 /// A backup that was made and read back.
 #[napi(object, object_from_js = false)]
 pub struct BackupReport {
@@ -390,6 +398,10 @@ pub(crate) fn verified_copy(copy: &inmost::VerifiedCopy) -> VerifiedCopy {
         files: number(copy.files),
         bytes: number(copy.bytes),
     }
+}
+
+pub(crate) fn set_aside(found: &inmost::SetAside) -> SetAside {
+    SetAside { number: number(found.number), bytes: number(found.bytes), name: found.name() }
 }
 
 pub(crate) fn backup_report(report: &inmost::BackupReport) -> BackupReport {

@@ -74,10 +74,15 @@ impl NativeStore {
     ) -> AsyncTask<Work<NativeStore>> {
         let place = Place::new(path, at);
         let given = options.take_credential();
-        let (vault, actor) = (options.vault(), options.actor);
+        let (options, accepts, actor) = (options.vault(), options.accept_rollback, options.actor);
         task::start(move || {
             let secret = given.secret()?;
-            let session = { place.open(&vault)? }.unlock_with(secret.credential())?;
+            let mut vault = place.open(&options)?;
+            let session = if accepts.unwrap_or_default() {
+                vault.unlock_accepting_rollback(secret.credential())?
+            } else {
+                vault.unlock_with(secret.credential())?
+            };
             Ok(Self::of_session(session, actor.as_deref()))
         })
     }

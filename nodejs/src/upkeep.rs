@@ -9,9 +9,12 @@ use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
 use crate::errors::{self, Failure};
-use crate::options::{StoreOptions, duration, size};
+use crate::options::{StoreOptions, count, duration, size};
+use crate::place::{NativeVault, Place};
 use crate::progress::{NativeProgress, counter};
-use crate::records::{self, BackupInfo, BackupReport, CheckReport, Keyslot, VerifiedCopy};
+use crate::records::{
+    self, BackupInfo, BackupReport, CheckReport, Keyslot, SetAside, VerifiedCopy,
+};
 use crate::store::NativeStore;
 use crate::task::{self, Work, plain};
 
@@ -97,6 +100,32 @@ impl NativeStore {
         self.with(plain, inmost_keyd::OpenStore::compaction_due)
     }
 
+    /// Copies the store with its versions to a new place, and reads the copy back.
+    #[napi(ts_return_type = "Promise<void>")]
+    pub fn migrate(
+        &self,
+        path: String,
+        at: Option<&NativeVault>,
+        progress: Option<&NativeProgress>,
+    ) -> AsyncTask<Work<()>> {
+        let (to, mut progress) = (Place::new(path, at), counter(progress));
+        self.with(plain, move |store| to.fill(store, &mut progress))
+    }
+
+    /// What was set aside in the folder of the store.
+    #[napi(ts_return_type = "Promise<Array<SetAside>>")]
+    pub fn set_aside(&self) -> AsyncTask<Work<Vec<SetAside>>> {
+        self.with(plain, |store| {
+            store.set_aside().map(|found| found.iter().map(records::set_aside).collect())
+        })
+    }
+
+    /// Removes what was set aside under a number.
+    #[napi(ts_return_type = "Promise<void>")]
+    pub fn discard_set_aside(&self, number: i64) -> AsyncTask<Work<()>> {
+        self.with(plain, move |store| store.discard_set_aside(count(number)))
+    }
+
     /// Makes a backup in a folder that may have earlier ones, and reads it back.
     #[napi(ts_return_type = "Promise<BackupReport>")]
     pub fn backup_into(
@@ -148,7 +177,7 @@ impl NativeBackups {
         progress: Option<&NativeProgress>,
     ) -> AsyncTask<Work<CheckReport>> {
         let (backups, given) = (Arc::clone(&self.backups), options.take_credential());
-        let (number, mut progress) = (crate::options::count(number), counter(progress));
+        let (number, mut progress) = (count(number), counter(progress));
         task::start(move || {
             let secret = given.secret()?;
             let report = backups.check(number, secret.credential(), &mut progress)?;
@@ -166,7 +195,7 @@ impl NativeBackups {
         progress: Option<&NativeProgress>,
     ) -> AsyncTask<Work<VerifiedCopy>> {
         let (backups, given) = (Arc::clone(&self.backups), options.take_credential());
-        let (number, mut progress) = (crate::options::count(number), counter(progress));
+        let (number, mut progress) = (count(number), counter(progress));
         task::start(move || {
             let (secret, path) = (given.secret()?, PathBuf::from(path));
             let copy = backups.restore(number, path, secret.credential(), &mut progress)?;

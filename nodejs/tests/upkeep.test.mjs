@@ -1,7 +1,7 @@
 // What a host does with a store besides its files: keyslots, backups, checks, rewrites, and what a call says of its progress.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
@@ -201,6 +201,56 @@ test('a store of unknown freshness is refused on request', async (t) => {
   assert.equal((await (await memoryStore(t)).status()).freshness, 'none');
 });
 
+test('an older copy is accepted on purpose, and what it was put over is set aside', async (t) => {
+  const folder = temporaryFolder(t);
+  const [path, copy, anchor] = ['s', 'copy', 'anchor'].map((name) => join(folder, name));
+  const [rawKey, removed] = [randomBytes(32), randomBytes(32)];
+  let store = await Store.create(path, { rawKey, anchor });
+  await store.keyslots.add({ rawKey: removed, label: 'lost laptop' });
+  assert.deepEqual(await store.setAside(), []);
+  await store.close();
+  cpSync(path, copy, { recursive: true });
+  store = await Store.open(path, { rawKey, anchor });
+  await store.keyslots.remove(1);
+  await store.files.write('/memories/a.md', 'tea');
+  await store.compact();
+  await store.close();
+  cpSync(copy, path, { recursive: true });
+  await assert.rejects(Store.open(path, { rawKey, anchor }), { code: 'RolledBack' });
+  store = await Store.open(path, { rawKey, anchor, acceptRollback: true });
+  assert.equal((await store.status()).freshness, 'known');
+  assert.deepEqual((await store.keyslots.list()).map(({ label }) => label), ['raw key', 'lost laptop']);
+  assert.equal(await store.files.exists('/memories/a.md'), false);
+  const [found, ...others] = await store.setAside();
+  assert(found.bytes > 0 && existsSync(join(path, found.name)) && others.length === 0);
+  await store.discardSetAside(found.number + 1);
+  assert.deepEqual(await store.setAside(), [found]);
+  await store.discardSetAside(found.number);
+  assert.deepEqual(await store.setAside(), []);
+  await store.close();
+  store = await Store.open(path, { rawKey: removed, anchor, requireFresh: true });
+  assert((await store.check()).isClean);
+  await store.close();
+});
+
+test('a store is copied to another folder with its versions', async (t) => {
+  const [folder, rawKey] = [temporaryFolder(t), randomBytes(32)];
+  const [old, to] = [await Store.create(join(folder, 's'), { rawKey, historyMs: DAY }), join(folder, 'new')];
+  for (const text of ['tea', 'coffee']) await old.files.write('/memories/a.md', text);
+  const counts = [];
+  await old.migrate(pathToFileURL(to), { progress: (count) => counts.push(count) });
+  assert(counts.at(-1) > 0);
+  await assert.rejects(old.migrate(to), { code: 'StoreAlreadyExists' });
+  await assert.rejects(old.migrate(7), { name: 'TypeError', message: 'to must be a string' });
+  await old.files.write('/memories/a.md', 'milk');
+  await old.close();
+  const store = await Store.open(to, { rawKey });
+  const changes = await all(store.history.log());
+  assert.deepEqual(await Promise.all(changes.map(({ number }) => store.history.text(number))), ['coffee', 'tea']);
+  await store.close();
+  await assert.rejects((await memoryStore(t)).migrate(join(folder, 'other')), { code: 'InMemory' });
+});
+
 test('a store that a key daemon holds is maintained too', { skip: process.platform === 'win32' }, async (t) => {
   const store = await Store.connect(await heldStore(t));
   await store.files.write('/memories/a.md', 'tea');
@@ -209,5 +259,9 @@ test('a store that a key daemon holds is maintained too', { skip: process.platfo
   assert((await store.check()).isClean);
   await store.compact();
   assert.equal((await store.backupInto(join(temporaryFolder(t), 'b'))).verified.files, 1);
+  await store.migrate(join(temporaryFolder(t), 'copy'));
+  const url = `postgres://nobody@127.0.0.1:1/x?vault=${'0'.repeat(32)}`;
+  await assert.rejects(store.migrate(url), { code: 'KeyDaemon', message: /cannot copy/ });
+  assert.deepEqual(await store.setAside(), []);
   await store.close();
 });

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -45,6 +46,25 @@ def test_two_stores_on_one_vault_see_each_other(database: inmost.Postgres) -> No
             assert not other.memory_tool().call(call).is_error
             assert one.files.read("/memories/a.md") == "two\n"
             assert len(list(one.history.log("/memories/a.md"))) == 2
+
+
+def test_a_store_moves_from_a_folder_into_a_database_and_back(database: inmost.Postgres, tmp_path: Path) -> None:
+    vault, url = database.vault(), f"{URL}?vault={database.vault().id}"
+    with inmost.Store.create(tmp_path / "s", raw_key=KEY, history=timedelta(days=30)) as store:
+        for text in ("tea", "coffee"):
+            store.files.write("/memories/a.md", text)
+        store.migrate(vault)
+        with pytest.raises(errors.StoreAlreadyExists):
+            store.migrate(vault)
+        with pytest.raises(errors.Unavailable, match="names no vault"):
+            store.migrate(URL)
+    with inmost.Store.open(vault, raw_key=KEY) as store:
+        store.migrate(url)
+    with inmost.Store.open(url, raw_key=KEY) as store:
+        store.migrate(tmp_path / "back")
+        assert store.set_aside() == []
+    with inmost.Store.open(tmp_path / "back", raw_key=KEY) as store:
+        assert [store.history.text(change.number) for change in store.history.log()] == ["coffee", "tea"]
 
 
 def test_a_url_names_a_vault(database: inmost.Postgres) -> None:

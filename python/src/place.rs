@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use inmost::{
     Postgres as Database, PostgresConfig, PostgresUrl, Session, StoreError, VaultId, VaultOptions,
 };
-use inmost_keyd::Secret;
+use inmost_keyd::{OpenStore, Secret};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -40,13 +40,34 @@ impl Place {
         self,
         options: &VaultOptions,
         secret: &Secret,
+        accepts_rollback: bool,
     ) -> Result<Session, StoreError> {
         let mut vault = match self {
             Self::Folder(path) => options.open(path)?,
             Self::Url(url) => options.open_url(&url)?,
             Self::Vault(database, id) => options.open_in(&database, id)?,
         };
-        vault.unlock_with(secret.credential())
+        if accepts_rollback {
+            vault.unlock_accepting_rollback(secret.credential())
+        } else {
+            vault.unlock_with(secret.credential())
+        }
+    }
+
+    /// Copies a store, with its versions, to this place, and reads the copy back.
+    pub(crate) fn fill(
+        &self,
+        store: &OpenStore,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(), StoreError> {
+        match (self, store) {
+            (Self::Folder(path), store) => store.backup_with_versions(path, progress).map(drop),
+            (Self::Url(url), OpenStore::Here(session)) => session.copy_to_url(url, progress),
+            (Self::Vault(database, id), OpenStore::Here(session)) => {
+                session.copy_in(database, *id, progress)
+            }
+            (_, OpenStore::Daemon(_)) => Err(StoreError::KeyDaemon(NO_COPY.to_owned())),
+        }
     }
 }
 
@@ -151,3 +172,6 @@ impl Vault {
         options::not_picklable()
     }
 }
+
+/// Why a store that a key daemon holds is not copied into a database.
+const NO_COPY: &str = "A key daemon cannot copy the store that it holds into a database.";

@@ -3,7 +3,7 @@
 use inmost::{
     BackupInfo, BackupReport, CheckReport, EntryKind, ExpiredFile, ExpiryHindrance, ExpiryReport,
     ExpiryStatus, FileText, FileVersion, FolderEntry, HistoryStatus, Metadata, Ranked, SearchMatch,
-    SessionStatus, SlotInfo, UndoStep, VerifiedCopy, VersionInfo, WalkEntry,
+    SessionStatus, SetAside, SlotInfo, UndoStep, VerifiedCopy, VersionInfo, WalkEntry,
 };
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
@@ -125,6 +125,10 @@ pub(crate) fn status<'py>(py: Python<'py>, status: &SessionStatus) -> Record<'py
 pub(crate) fn keyslot<'py>(py: Python<'py>, slot: &SlotInfo) -> Record<'py> {
     let kind = slot.kind().to_string();
     record(py, "Keyslot", (slot.number(), kind, slot.label(), slot.created(), slot.is_current()))
+}
+
+pub(crate) fn set_aside<'py>(py: Python<'py>, found: &SetAside) -> Record<'py> {
+    record(py, "SetAside", (found.number, found.bytes, found.name()))
 }
 
 pub(crate) fn verified_copy<'py>(py: Python<'py>, copy: &VerifiedCopy) -> Record<'py> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use inmost::{BackupOptions, FreshnessMark, Session, StoreError, ToolOptions};
 use inmost_keyd::{ConnectOptions, OpenStore};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::arguments::{argument, optional};
 use crate::credential::Given;
@@ -68,13 +68,14 @@ impl Store {
 
     /// Unlocks an existing store.
     #[staticmethod]
-    #[pyo3(signature = (path, *, anchor=None, at_least=None, require_fresh=false, actor=None, idle_lock=None, max_file_bytes=None, max_files=None, max_store_bytes=None, **credential), text_signature = "(path, *, passphrase=None, keyfile=None, recovery_key=None, raw_key=None, anchor=None, at_least=None, require_fresh=False, actor=None, idle_lock=None, max_file_bytes=None, max_files=None, max_store_bytes=None)")]
+    #[pyo3(signature = (path, *, anchor=None, at_least=None, require_fresh=false, accept_rollback=false, actor=None, idle_lock=None, max_file_bytes=None, max_files=None, max_store_bytes=None, **credential), text_signature = "(path, *, passphrase=None, keyfile=None, recovery_key=None, raw_key=None, anchor=None, at_least=None, require_fresh=False, accept_rollback=False, actor=None, idle_lock=None, max_file_bytes=None, max_files=None, max_store_bytes=None)")]
     fn open(
         py: Python<'_>,
         path: Place,
         #[pyo3(from_py_with = optional)] anchor: Option<PathBuf>,
         #[pyo3(from_py_with = optional)] at_least: Option<Vec<u8>>,
         #[pyo3(from_py_with = argument)] require_fresh: bool,
+        #[pyo3(from_py_with = argument)] accept_rollback: bool,
         actor: Option<Text<'_>>,
         #[pyo3(from_py_with = optional)] idle_lock: Option<Duration>,
         #[pyo3(from_py_with = optional)] max_file_bytes: Option<u64>,
@@ -91,7 +92,7 @@ impl Store {
         if require_fresh {
             options = options.require_fresh();
         }
-        py.detach(|| path.open(&options, &secret))
+        py.detach(|| path.open(&options, &secret, accept_rollback))
             .map(|session| Self::of_session(session, actor.as_deref()))
             .map_err(|error| errors::of_store(py, &error))
     }
@@ -236,6 +237,30 @@ impl Store {
     /// Whether `compact` is worth its cost.
     fn compaction_due(&self, py: Python<'_>) -> PyResult<bool> {
         self.shared.with(py, |store| Ok(store.compaction_due()?))
+    }
+
+    /// Copies the store with its versions to a new place, and reads the copy back.
+    #[pyo3(signature = (to, *, progress=None))]
+    fn migrate(&self, py: Python<'_>, to: Place, progress: Option<Progress>) -> PyResult<()> {
+        self.shared.reporting(py, progress, move |store, progress| to.fill(store, progress))
+    }
+
+    /// What was set aside in the folder of the store.
+    fn set_aside<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for found in self.shared.with(py, |store| Ok(store.set_aside()?))? {
+            list.append(records::set_aside(py, &found)?)?;
+        }
+        Ok(list)
+    }
+
+    /// Removes what was set aside under a number.
+    fn discard_set_aside(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = argument)] number: u64,
+    ) -> PyResult<()> {
+        self.shared.with(py, |store| Ok(store.discard_set_aside(number)?))
     }
 
     /// Makes a backup in a folder that may have earlier ones, and reads it back.

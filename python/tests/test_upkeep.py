@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -226,6 +227,53 @@ def test_a_store_of_unknown_freshness_is_refused_on_request(tmp_path: Path, key:
     assert inmost.Store.in_memory().status().freshness == "none"
 
 
+def test_an_older_copy_is_accepted_on_purpose_and_what_it_was_put_over_is_set_aside(tmp_path: Path, key: bytes) -> None:
+    path, copy, anchor, removed = tmp_path / "s", tmp_path / "copy", tmp_path / "anchor", os.urandom(32)
+    with inmost.Store.create(path, raw_key=key, anchor=anchor) as store:
+        store.keyslots.add(raw_key=removed, label="lost laptop")
+        assert store.set_aside() == []
+    shutil.copytree(path, copy)
+    with inmost.Store.open(path, raw_key=key, anchor=anchor) as store:
+        store.keyslots.remove(1)
+        store.files.write("/memories/a.md", "tea")
+        store.compact()
+    shutil.copytree(copy, path, dirs_exist_ok=True)
+    with pytest.raises(errors.RolledBack):
+        inmost.Store.open(path, raw_key=key, anchor=anchor)
+    with inmost.Store.open(path, raw_key=key, anchor=anchor, accept_rollback=True) as store:
+        assert store.status().freshness == "known"
+        assert [slot.label for slot in store.keyslots.list()] == ["raw key", "lost laptop"]
+        assert not store.files.exists("/memories/a.md")
+        [found] = store.set_aside()
+        assert found.bytes > 0 and (path / found.name).is_dir()
+        store.discard_set_aside(found.number + 1)
+        assert store.set_aside() == [found]
+        store.discard_set_aside(found.number)
+        assert store.set_aside() == [] and not (path / found.name).exists()
+    with inmost.Store.open(path, raw_key=removed, anchor=anchor, require_fresh=True) as store:
+        assert store.check().is_clean
+
+
+def test_a_store_is_copied_to_another_folder_with_its_versions(
+    tmp_path: Path, key: bytes, store: inmost.Store
+) -> None:
+    counts: list[int] = []
+    with inmost.Store.create(tmp_path / "s", raw_key=key, history=timedelta(days=1)) as old:
+        for text in ("tea", "coffee"):
+            old.files.write("/memories/a.md", text)
+        old.migrate(tmp_path / "new", progress=counts.append)
+        assert counts[-1] > 0
+        with pytest.raises(errors.StoreAlreadyExists):
+            old.migrate(str(tmp_path / "new"))
+        old.files.write("/memories/a.md", "milk")
+    with inmost.Store.open(tmp_path / "new", raw_key=key) as new:
+        assert [new.history.text(change.number) for change in new.history.log()] == ["coffee", "tea"]
+        with pytest.raises(TypeError, match="to must be a str"):
+            new.migrate(7)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    with pytest.raises(errors.InMemory):
+        store.migrate(tmp_path / "other")
+
+
 @unix
 def test_a_store_that_a_key_daemon_holds_is_maintained_too(held: Path, tmp_path: Path) -> None:
     with inmost.Store.connect(held) as store:
@@ -236,3 +284,7 @@ def test_a_store_that_a_key_daemon_holds_is_maintained_too(held: Path, tmp_path:
         store.compact()
         assert store.backup_into(tmp_path / "b").verified.files == 1
         assert store.compaction_due() is False
+        store.migrate(tmp_path / "copy")
+        with pytest.raises(errors.KeyDaemon, match="cannot copy"):
+            store.migrate("postgres://nobody@127.0.0.1:1/x?vault=" + "0" * 32)
+        assert store.set_aside() == []

@@ -10,9 +10,19 @@ use inmost_storage::{EngineKind, SharedBatch, Storage};
 use super::copy::strict;
 use super::rewrite::{Versions, write_generation};
 use crate::session::generation::{FIRST_GENERATION, NextGeneration, write_headers};
-use crate::session::{Postgres, ReadAhead, Session, StoreError, occupied};
+use crate::session::{Postgres, ReadAhead, Session, StoreError, locate, occupied};
 
 impl Session {
+    /// As [`copy_in`](Session::copy_in), into the vault that a URL names; see
+    /// [`VaultOptions::open_url`](crate::VaultOptions::open_url).
+    ///
+    /// # Errors
+    /// Those of [`copy_in`](Session::copy_in); [`StoreError::Unavailable`] also for a URL that is not valid.
+    pub fn copy_to_url(&self, url: &str, progress: &mut dyn FnMut(u64)) -> Result<(), StoreError> {
+        let (database, id) = locate(url)?;
+        self.copy_in(&database, id, progress)
+    }
+
     /// Copies the store, with its versions, into a new vault of a database, and reads the copy back. The vault opens with the
     /// same credentials and has a data key of its own. Writers wait meanwhile. This store does not change.
     ///

@@ -22,6 +22,7 @@ from ._records import (
     Precondition,
     Ranked,
     SearchMatch,
+    SetAside,
     StoreStatus,
     UndoStep,
     Undone,
@@ -142,6 +143,7 @@ class Store:
         anchor: str | PathLike[str] | None = None,
         at_least: bytes | None = None,
         require_fresh: bool = False,
+        accept_rollback: bool = False,
         actor: str | None = None,
         idle_lock: timedelta | None = None,
         max_file_bytes: int | None = None,
@@ -153,6 +155,11 @@ class Store:
         `at_least` is what `mark` returned earlier, here or in another process: a store that has not come that far is
         `RolledBack`. `require_fresh` refuses a store whose freshness is not known, as `FreshnessUnknown`: its anchor is missing,
         damaged or older, or there is none.
+
+        `accept_rollback` takes a store that is refused as `RolledBack`, `ForeignAnchor` or `RecordsBehindHeader`, or whose
+        freshness is not known, as the newest state, and writes the anchors anew. Give it once, when a person knows the reason,
+        such as a restored backup. The credentials of that state are valid again, also those that were removed since: look at
+        `keyslots.list()`.
 
         Raises `NotAStore`, `InUse`, `WrongPassphrase`, `WrongKey`, `RolledBack` and other errors of `inmost.errors`.
         """
@@ -274,6 +281,24 @@ class Store:
 
         Raises `StoreAlreadyExists` if the folder holds something else, and `InUse` while another process makes a backup there.
         """
+
+    def migrate(self, to: str | PathLike[str] | Vault, *, progress: Callable[[int], object] | None = None) -> None:
+        """Copies the store with its versions to a new place, and reads the copy back: a new or empty folder, the URL of a new vault,
+        or a new vault of `Postgres`. It opens with the same credentials. Writers wait meanwhile. The old store stays as it is;
+        use one of the two from then on.
+
+        `progress` gets the number of records written, then the number read. Raises `StoreAlreadyExists`, `CopyNotVerified`,
+        `Tampered` if a live record is damaged, and `InMemory`; for a vault also `Unavailable`, and `KeyDaemon` if a key daemon
+        holds the store.
+        """
+
+    def set_aside(self) -> list[SetAside]:
+        """Records in the folder of the store that the store no longer uses: damaged files that a repair kept, or those of a newer
+        store that an older copy was put over. No unlock and no rewrite removes them.
+        """
+
+    def discard_set_aside(self, number: int) -> None:
+        """Removes records that were set aside. They cannot be restored. An absent number is not an error."""
 
     def mark(self) -> bytes:
         """How far the store has come, sealed: what `at_least` of a later `open` takes. Keep it with the user's account, and a

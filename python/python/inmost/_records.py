@@ -186,6 +186,17 @@ class Keyslot:
 
 
 @dataclass(frozen=True, slots=True)
+class SetAside:
+    """Records in the folder of a store that the store no longer uses. They may be the only copy of what they hold."""
+
+    number: int
+    bytes: int
+    """Bytes on disk."""
+    name: str
+    """The name of their folder, in the folder of the store."""
+
+
+@dataclass(frozen=True, slots=True)
 class VerifiedCopy:
     """A copy that was read back."""
 

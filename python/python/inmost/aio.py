@@ -11,9 +11,9 @@ order matters.
 
 **Cancellation.** A call that is cancelled, by `asyncio.timeout` for example, has either not begun, and then it never will; or
 it is complete by the time that `CancelledError` arrives, which waits for that. So no call goes on behind the program's back, and
-the store stays usable. A file operation takes milliseconds; `compact`, `purge`, `check`, `backup_into` and `rotate` take their
-time, and a timeout does not shorten them. A cancelled call may have made its change: read the store to find out. A loop over
-`walk`, `search`, `grep` or `log` can end at any item.
+the store stays usable. A file operation takes milliseconds; `compact`, `purge`, `check`, `backup_into`, `migrate` and `rotate`
+take their time, and a timeout does not shorten them. A cancelled call may have made its change: read the store to find out. A
+loop over `walk`, `search`, `grep` or `log` can end at any item.
 
 A function that is given as `progress` runs on the thread of the call.
 """
@@ -161,6 +161,9 @@ class Store(_Part[native.Store]):
     purge = _Call(native.Store.purge)
     compaction_due = _Call(native.Store.compaction_due)
     backup_into = _Call(native.Store.backup_into)
+    migrate = _Call(native.Store.migrate)
+    set_aside = _Call(native.Store.set_aside)
+    discard_set_aside = _Call(native.Store.discard_set_aside)
     mark = _Call(native.Store.mark)
     is_locked = _Call(native.Store.is_locked)
     lock = _Call(native.Store.lock)

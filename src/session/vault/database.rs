@@ -114,7 +114,7 @@ impl VaultOptions {
 }
 
 /// The database of a URL, with the password of the environment, and the vault that the URL names.
-pub(super) fn locate(url: &str) -> Result<(Postgres, VaultId), StoreError> {
+pub(crate) fn locate(url: &str) -> Result<(Postgres, VaultId), StoreError> {
     let unusable = |error: &dyn fmt::Display| StoreError::Unavailable(error.to_string());
     let url = PostgresUrl::parse(url).map_err(|error| unusable(&error))?;
     let id = url.vault.ok_or_else(|| unusable(&"the URL names no vault; add ?vault=ID"))?;

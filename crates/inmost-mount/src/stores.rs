@@ -125,9 +125,15 @@ impl Caller {
     }
 }
 
-/// The name of the program that sent a request, without what a terminal would obey.
+/// The name of the program that sent a request, without what a terminal would obey. Threads have names of their own, such as
+/// `tokio-rt-worker`, and Node.js calls its first one `MainThread`: these name no program.
 pub(crate) fn program_of(thread: u32) -> String {
-    let name = fs::read_to_string(format!("/proc/{thread}/comm")).unwrap_or_default();
+    let process = format!("/proc/{}", process_of(thread));
+    let mut name = fs::read_to_string(format!("{process}/comm")).unwrap_or_default();
+    if name == "MainThread\n" {
+        let program = fs::read_link(format!("{process}/exe")).unwrap_or_default();
+        name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    }
     name.trim_end_matches('\n').chars().filter(|char| !inmost::is_unprintable(*char)).collect()
 }
 

@@ -10,13 +10,60 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from agno.agent import Agent
 from agno.fs import FileSystem
 from agno.fs.base import BaseFS
 from agno.fs.errors import FileSystemError, QuotaExceededError, VersionConflictError
 from agno.fs.local import LocalFileSystem
+from agno.models.anthropic import Claude
+from scripted import Block, ScriptedServer, call_of, text
 
 import inmost
+from inmost import errors
 from inmost.agno import InmostFS
+
+FILE = "garden/tea.md"
+CALLS: list[tuple[Block, str]] = [
+    (call_of("write_file", "t1", path=FILE, content="Green tea.\n"), f"Wrote 11 bytes to {FILE}"),
+    (call_of("append_file", "t2", path=FILE, content="Mint."), "now 17 bytes"),
+    (call_of("replace_lines", "t3", path=FILE, start_line=1, end_line=1, content="Black tea."), "Replaced lines 1-1"),
+    (call_of("read_file", "t4", path=FILE), "     1\tBlack tea.\n     2\tMint."),
+    (call_of("search_content", "t5", query="mint"), '"line": 2'),
+    (call_of("list_files", "t6", recursive=True), FILE),
+    (call_of("move_file", "t7", src=FILE, dst="b.md"), "b.md"),
+    (call_of("read_file", "t8", path=FILE), "Error: file not found"),
+    (call_of("write_file", "t9", path="../x", content=""), "Error: invalid path"),
+    (call_of("delete_file", "t10", path="b.md"), "b.md"),
+]
+
+
+def run(server: ScriptedServer, backend: InmostFS) -> list[str]:
+    """Runs an agent, and returns what the model read."""
+    model = Claude(id="scripted", api_key="none", client_params={"base_url": server.url, "max_retries": 0})
+    files = FileSystem(backend=backend, namespace="notes", allow_delete=True)
+    assert Agent(model=model, filesystem=files, telemetry=False).run("Go.").content == "Done."
+    blocks = [block for message in server.requests[-1]["messages"] for block in message["content"]]
+    return [block["content"] for block in blocks if isinstance(block, dict) and block["type"] == "tool_result"]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_agent_keeps_its_files(store: inmost.Store) -> None:
+    with ScriptedServer([*([call] for call, _ in CALLS), [text("Done.")]]) as server:
+        said = run(server, InmostFS(store))
+    for (call, expected), result in zip(CALLS, said, strict=True):
+        assert expected in result, call
+    assert list(store.files.walk()) == []
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_lock_in_the_middle_is_the_applications_error(store: inmost.Store) -> None:
+    reported: list[inmost.StoreError] = []
+    with ScriptedServer([*([call] for call, _ in CALLS[:7]), [text("Done.")]]) as server:
+        server.on_request = lambda number: store.lock() if number == 1 else None
+        said = run(server, InmostFS(store, on_store_error=reported.append))
+    assert CALLS[0][1] in said[0]
+    assert said[1:] == ["Error: Memory is unavailable."] * 6
+    assert [type(error) for error in reported] == [errors.Locked] * len(reported) and len(reported) >= 6
 
 
 def test_it_does_what_the_backend_of_the_framework_does(store: inmost.Store, tmp_path: Path) -> None:

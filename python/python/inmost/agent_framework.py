@@ -7,7 +7,8 @@
         provider = FileAccessProvider(InmostFileStore(store))
         agent = Agent(client, context_providers=[provider])
 
-Calls run on threads. A failing store raises an exception of `inmost.errors`.
+Calls run on threads. A failing store raises an exception of `inmost.errors`; the framework tells the model that its function
+failed, and no more unless the client has `include_detailed_errors`.
 """
 
 from __future__ import annotations

@@ -5,28 +5,49 @@
     from inmost.agno import InmostFS
 
     with inmost.Store.open("claude.inmost", passphrase=...) as store:
-        files = FileSystem(backend=InmostFS(store), namespace="notes")
+        agent = Agent(model=..., filesystem=FileSystem(backend=InmostFS(store), namespace="notes"))
 
-A failing store raises an exception of `inmost.errors`.
+If the store fails, the model reads that its memory is unavailable: the calls raise the framework's `FileSystemError`. Its cause is
+the `inmost.StoreError`, which the application gets through `on_store_error`; by default it is logged.
 """
 
 from __future__ import annotations
 
 import builtins
+import functools
 import hashlib
 from collections.abc import Callable
+from typing import Concatenate, ParamSpec, TypeVar
 from urllib.parse import quote, unquote
 
 from agno.fs._paths import build_chunk, path_in_directory
 from agno.fs.base import BaseFS
-from agno.fs.errors import InvalidPathError, QuotaExceededError, VersionConflictError
+from agno.fs.errors import FileSystemError, InvalidPathError, QuotaExceededError, VersionConflictError
 from agno.fs.types import FileData, FileMeta
 
+from ._calls import OnStoreError, log_store_error
 from ._inmost import Store
 from ._records import FileVersion, Precondition
-from .errors import AlreadyExists, Changed, FileError, FileTooLarge, IsAFolder, NotAFolder, NotFound
+from .errors import AlreadyExists, Changed, FileError, FileTooLarge, IsAFolder, NotAFolder, NotFound, StoreError
 
 __all__ = ["InmostFS"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _reported(method: Callable[Concatenate[InmostFS, P], T]) -> Callable[Concatenate[InmostFS, P], T]:
+    """A method that keeps the reason of a failing store from the model, to which the framework shows every message."""
+
+    @functools.wraps(method)
+    def call(self: InmostFS, *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return method(self, *args, **kwargs)
+        except StoreError as error:
+            self._on_store_error(error)
+            raise FileSystemError("Memory is unavailable.") from error
+
+    return call
 
 
 class InmostFS(BaseFS):
@@ -36,15 +57,19 @@ class InmostFS(BaseFS):
     line of another agent, thread or process.
     """
 
-    def __init__(self, store: Store, *, folder: str = "/memories") -> None:
+    def __init__(
+        self, store: Store, *, folder: str = "/memories", on_store_error: OnStoreError | None = None
+    ) -> None:
         self._files = store.files
         self._folder = folder.rstrip("/")
+        self._on_store_error = on_store_error or log_store_error
 
     def read(self, namespace: str, path: str, *, user_id: str = "") -> str | None:
         """The text of a file; `None` if there is none."""
         found = self.read_with_meta(namespace, path, user_id=user_id)
         return None if found is None else found.content
 
+    @_reported
     def read_with_meta(self, namespace: str, path: str, *, user_id: str = "") -> FileData | None:
         """The text of a file with the version that it has."""
         place = self._place(namespace, user_id, path)
@@ -61,12 +86,14 @@ class InmostFS(BaseFS):
                 meta.updated_at = int(modified.timestamp()) if modified else None
                 return FileData(text, meta)
 
+    @_reported
     def write(
         self, namespace: str, path: str, content: str, *, expected_version: int | None = None, user_id: str = ""
     ) -> FileMeta:
         """Writes a file, if it has the expected version."""
         return self._change(namespace, user_id, path, lambda _: content, expected_version)
 
+    @_reported
     def append(
         self, namespace: str, path: str, content: str, *, max_file_bytes: int | None = None, user_id: str = ""
     ) -> FileMeta:
@@ -87,6 +114,7 @@ class InmostFS(BaseFS):
             return found.metadata if found else FileMeta(path=path, size_bytes=0, user_id=user_id or None)
         return self._change(namespace, user_id, path, appended, None)
 
+    @_reported
     def list(self, namespace: str, directory: str = "", *, user_id: str = "") -> builtins.list[FileMeta]:
         """The files below a folder."""
         root = self._root(namespace, user_id)
@@ -102,6 +130,7 @@ class InmostFS(BaseFS):
             pass
         return found
 
+    @_reported
     def delete(self, namespace: str, path: str, *, user_id: str = "", expected_version: int | None = None) -> bool:
         """Deletes a file, if it has the expected version. Returns whether there was one."""
         place = self._place(namespace, user_id, path)
@@ -121,6 +150,7 @@ class InmostFS(BaseFS):
             except FileError as error:
                 raise InvalidPathError(str(error)) from error
 
+    @_reported
     def move(self, namespace: str, src: str, dst: str, *, overwrite: bool = False, user_id: str = "") -> FileMeta:
         """Moves a file. Without `overwrite`, it is one atomic step."""
         old, new = self._place(namespace, user_id, src), self._place(namespace, user_id, dst)
@@ -145,6 +175,7 @@ class InmostFS(BaseFS):
             except FileError as error:
                 raise InvalidPathError(str(error)) from error
 
+    @_reported
     def partitions(self, namespace: str) -> builtins.list[str]:
         """The users with files in a namespace."""
         prefix = f"{_name(namespace)}{_USER}"

@@ -21,7 +21,7 @@ use inmost_engines::files;
 use inmost_engines::local::{LocalStorage, Lock};
 use inmost_engines::memory::MemoryStorage;
 use inmost_format::crypto::cost::KdfLimits;
-use inmost_format::crypto::keys::StoreId;
+use inmost_format::crypto::ids::StoreId;
 use inmost_format::header::{
     Credential, Enrolment, Header, NewHeader, SlotLabel, Unlocked, unlock_first,
 };

@@ -20,7 +20,7 @@ use inmost_format::record::node::{Child, Entry, Root, What};
 use inmost_format::record::tree::{Body, Inner};
 use inmost_format::record::{
     Flaw, Kind, Node, NodeSource, ObjectId, Reached, RecordError, RecordId, Sealer, Tag,
-    load_history, sealed,
+    load_history, tag_of,
 };
 use inmost_storage::limits::RECORD_VALUE_BYTES;
 use inmost_storage::{BareFiles, Extent, StorageError};
@@ -259,7 +259,7 @@ impl BareRecords {
 
     fn read(&self, place: &Place) -> Option<Version> {
         let (value, extent, offset) = self.value(place).ok()?;
-        let (id, tag) = (self.sealer.name_of(&value)?, sealed::tag_of(&value)?);
+        let (id, tag) = (self.sealer.name_of(&value)?, tag_of(&value)?);
         let node = self.sealer.open(id, &value, &tag).ok()?;
         let at = if extent.is_ordered { offset } else { 0 };
         Some(Version { id, tag, node, written: (extent.written, at) })
@@ -289,7 +289,7 @@ impl NodeSource for BareRecords {
         // Each place where the engine holds this version may be the intact one.
         for place in same {
             let (value, ..) = self.value(place)?;
-            if sealed::tag_of(&value) != Some(*tag) {
+            if tag_of(&value) != Some(*tag) {
                 continue;
             }
             match self.sealer.open(id, &value, tag) {

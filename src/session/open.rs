@@ -22,7 +22,7 @@ use inmost_format::header::SlotKind;
 use inmost_format::header::{NextHeader, Unlocked};
 use inmost_format::record::node::{Root, Trail};
 use inmost_format::record::{
-    Flaw, HeaderId, Kind, Node, NodeSource, RecordError, RecordId, Sealer, Tag, sealed,
+    Flaw, HeaderId, Kind, Node, NodeSource, RecordError, RecordId, Sealer, Tag, tag_of,
 };
 use inmost_format::secret::Granted;
 use inmost_storage::limits::TRAIL_STEP;
@@ -313,7 +313,7 @@ impl Open {
 
     /// The tag of the present root.
     pub(super) fn root_tag(&self) -> Option<Tag> {
-        sealed::tag_of(&self.root_value)
+        tag_of(&self.root_value)
     }
 
     /// The trail of the root after the present one. Only other hosts look at trails; without them it is empty.
@@ -426,7 +426,7 @@ pub(crate) fn read_root(
         return Err(StoreError::tampered(Kind::Root, Flaw::Absent));
     };
     // No reference names the root's tag. The root is compared with the anchor instead.
-    let tag = sealed::tag_of(&value).ok_or(StoreError::tampered(Kind::Root, Flaw::Frame))?;
+    let tag = tag_of(&value).ok_or(StoreError::tampered(Kind::Root, Flaw::Frame))?;
     match sealer.open(RecordId::ROOT, &value, &tag)? {
         Node::Root(root) => Ok((Root::clone(&root), value)),
         _ => Err(StoreError::tampered(Kind::Root, Flaw::Malformed)),

@@ -25,7 +25,7 @@ use crate::session::open::generation::{FIRST_GENERATION, open_records, sealer, w
 use crate::session::options::{SessionOptions, StorageEngine};
 use inmost_engines::local::LocalStorage;
 use inmost_format::crypto::cost::{KdfCost, KdfLimits};
-use inmost_format::crypto::keys::StoreId;
+use inmost_format::crypto::ids::StoreId;
 use inmost_format::crypto::passphrase::Passphrase;
 use inmost_format::header::{Credential, Enrolment, SlotKind};
 use inmost_format::header::{Header, HeaderError};

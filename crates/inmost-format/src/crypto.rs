@@ -6,10 +6,12 @@
 //! Nothing here does I/O on a store.
 
 pub mod aead;
+mod blake2b;
 mod calibrate;
 pub mod circle;
 pub mod cost;
 pub mod fixed_width;
+pub mod ids;
 pub mod kdf;
 pub mod keys;
 pub mod master_key;

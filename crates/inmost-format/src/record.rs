@@ -17,6 +17,7 @@ mod format_example;
 #[cfg(any(test, feature = "testing"))]
 pub mod format_page;
 pub mod history;
+pub mod layout;
 pub mod node;
 #[cfg(any(test, feature = "testing"))]
 pub mod plain;
@@ -30,8 +31,9 @@ pub mod walk;
 
 pub use address::{ByRecord, Kind, ObjectId, RecordId};
 pub use error::{Flaw, RecordError};
+pub use layout::{Tag, tag_of};
 pub use node::{HeaderId, HeaderMac, Node};
-pub use sealed::{Sealed, Sealer, Tag};
+pub use sealed::{Sealed, Sealer};
 pub use walk::{Depth, Reached};
 
 use std::sync::Arc;

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use inmost_format::crypto::keys::{CircleKey, StoreId};
+use inmost_format::crypto::ids::StoreId;
+use inmost_format::crypto::keys::CircleKey;
 use inmost_format::crypto::rng;
 use inmost_format::record::codec;
 use inmost_format::secret::{SecretBytes, Wiped};

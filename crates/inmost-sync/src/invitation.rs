@@ -1,6 +1,7 @@
 //! Invitations: a circle as a text that a person carries to another device.
 
-use inmost_format::crypto::keys::{CircleKey, StoreId};
+use inmost_format::crypto::ids::StoreId;
+use inmost_format::crypto::keys::CircleKey;
 use inmost_format::crypto::prf;
 use inmost_format::secret::{SecretBytes, Wiped};
 

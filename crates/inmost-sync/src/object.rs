@@ -1,7 +1,8 @@
 //! Objects: what a device publishes, sealed and padded.
 
 use inmost_format::crypto::aead::{Nonce, Tag as AeadTag};
-use inmost_format::crypto::keys::{CircleKey, StoreId};
+use inmost_format::crypto::ids::StoreId;
+use inmost_format::crypto::keys::CircleKey;
 use inmost_format::crypto::registry::CircleObjectAad;
 use inmost_format::record::codec;
 use inmost_format::secret::Wiped;

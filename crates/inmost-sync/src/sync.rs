@@ -5,7 +5,8 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use inmost::{AnchorStatus, Session};
-use inmost_format::crypto::keys::{CircleKey, StoreId};
+use inmost_format::crypto::ids::StoreId;
+use inmost_format::crypto::keys::CircleKey;
 use inmost_format::secret::Wiped;
 
 use crate::apply::Done;

@@ -10,7 +10,8 @@ mod model;
 mod simulator;
 
 use inmost::Session;
-use inmost_format::crypto::keys::{CircleKey, StoreId};
+use inmost_format::crypto::ids::StoreId;
+use inmost_format::crypto::keys::CircleKey;
 use inmost_format::secret::SecretBytes;
 
 use self::model::{MemoryPlace, MemoryState};

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use crate::input::Input;
 use crate::store::COST;
 use inmost_format::crypto::cost::KdfLimits;
-use inmost_format::crypto::keys::StoreId;
+use inmost_format::crypto::ids::StoreId;
 use inmost_format::crypto::keys::{Keyfile, RawKey, RecoveryKey};
 use inmost_format::crypto::passphrase::Passphrase;
 use inmost_format::crypto::prf;

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use inmost_format::record::layout::{BODY_BYTES, NODE_BYTES};
 use inmost_format::record::node::Node;
-use inmost_format::record::sealed::{BODY_BYTES, NODE_BYTES};
 use inmost_format::record::{
     Flaw, Kind, NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag,
 };

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use inmost_engines::files;
-use inmost_format::record::{Node, RecordId, Sealer, Tag, sealed};
+use inmost_format::record::{Node, RecordId, Sealer, Tag, tag_of};
 use inmost_format::secret::Wiped;
 use inmost_storage::limits::RECORD_VALUE_BYTES;
 use inmost_storage::{Address, Batch, Engine, StorageError};
@@ -50,7 +50,7 @@ impl Records {
         let mut wanted = Wiped::new(vec![0; RECORD_VALUE_BYTES]);
         let length = node.encode(&mut wanted).ok()?;
         let is_same = name == id && wanted.get(..length) == Some(body.as_slice());
-        is_same.then_some((address, sealed::tag_of(&value)?))
+        is_same.then_some((address, tag_of(&value)?))
     }
 
     /// What of each pack these addresses are.

@@ -6,8 +6,8 @@
 //! times. Does no I/O.
 
 use inmost_format::crypto::aead::SealError;
+use inmost_format::crypto::ids::StoreId;
 use inmost_format::crypto::keys::AnchorKey;
-use inmost_format::crypto::keys::StoreId;
 use inmost_format::crypto::rng;
 
 use super::slot::{Mark, SEALED_BYTES, Slot, Trust};

@@ -1,8 +1,8 @@
 //! A slot of the anchor: the mark of one commit, sealed under the anchor key.
 
 use inmost_format::crypto::aead::{Nonce, SealError, Tag};
+use inmost_format::crypto::ids::StoreId;
 use inmost_format::crypto::keys::AnchorKey;
-use inmost_format::crypto::keys::StoreId;
 use inmost_format::crypto::registry::AnchorAad;
 use inmost_format::record::node::Root;
 

@@ -6,10 +6,10 @@ use crate::session::error::StoreError;
 use crate::session::open::Open;
 use crate::session::open::state::State;
 use crate::session::sync::{read, write};
-use inmost_format::crypto::keys::StoreId;
+use inmost_format::crypto::ids::StoreId;
 use inmost_format::header::{Header, HeaderError, NextHeader};
 use inmost_format::record::node::{Root, Trail};
-use inmost_format::record::{Flaw, Kind, Node, RecordId, Sealer, Tag, sealed};
+use inmost_format::record::{Flaw, Kind, Node, RecordId, Sealer, Tag, tag_of};
 use inmost_storage::limits::{PULL_BYTES, PULL_RECORDS, TRAIL_REACH};
 use inmost_storage::{
     Address, Delta, Engine, HeaderCopy, Known, Limit, Pull, SharedEngine, StorageError,
@@ -282,7 +282,7 @@ pub(crate) fn pull_all(engine: &dyn Engine, root: Address) -> Result<Option<Delt
 
 /// Opens a stored root. Its place in time is not checked yet.
 pub(crate) fn open_root(sealer: &Sealer, value: &[u8]) -> Result<Root, StoreError> {
-    let tag = sealed::tag_of(value).ok_or(StoreError::tampered(Kind::Root, Flaw::Frame))?;
+    let tag = tag_of(value).ok_or(StoreError::tampered(Kind::Root, Flaw::Frame))?;
     match sealer.open(RecordId::ROOT, value, &tag)? {
         Node::Root(root) => Ok(Root::clone(&root)),
         _ => Err(StoreError::tampered(Kind::Root, Flaw::Malformed)),
@@ -305,7 +305,7 @@ pub(crate) fn check_order(
     let Some(tag) = &seen.tag else { return Ok(()) };
     let is_later = match ahead {
         None => false,
-        Some(0) => sealed::tag_of(value).as_ref() == Some(tag),
+        Some(0) => tag_of(value).as_ref() == Some(tag),
         Some(ahead) if root.trail.reaches(ahead) => root.trail.contains(tag),
         Some(ahead) if ahead > TRAIL_REACH => true,
         Some(_) => {

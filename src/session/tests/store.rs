@@ -16,7 +16,7 @@ use inmost_format::header::{Credential, NewSlot};
 use inmost_format::header::{HEADER_BYTES, Header};
 use inmost_format::header::{NextHeader, Unlocked};
 use inmost_format::record::node::Root;
-use inmost_format::record::{Kind, Node, RecordId, Sealer, Tag, sealed};
+use inmost_format::record::{Kind, Node, RecordId, Sealer, Tag, tag_of};
 use inmost_storage::{Address, EngineKind, HeaderCopy, Storage};
 pub(crate) use inmost_testing::passphrase;
 
@@ -114,7 +114,7 @@ impl TestStore {
         let (sealer, values) = (self.sealer(), self.values());
         let root = &values[&sealer.address(RecordId::ROOT)];
         let (mut found, mut keeps) = (HashMap::new(), false);
-        let mut next: Vec<(RecordId, Tag)> = vec![(RecordId::ROOT, sealed::tag_of(root).unwrap())];
+        let mut next: Vec<(RecordId, Tag)> = vec![(RecordId::ROOT, tag_of(root).unwrap())];
         while let Some((id, tag)) = next.pop() {
             let value = values.get(&sealer.address(id)).unwrap_or_else(|| panic!("no {id:?}"));
             let mut node = sealer.open(id, value, &tag).unwrap_or_else(|_| panic!("bad {id:?}"));

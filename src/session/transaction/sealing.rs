@@ -6,7 +6,7 @@ use crate::session::open::Open;
 use inmost_format::record::node::{Folder, Root, Totals};
 use inmost_format::record::tree::Body;
 use inmost_format::record::{
-    ByRecord, Flaw, Kind, Node, RecordError, RecordId, Sealed, Sealer, Tag, sealed,
+    ByRecord, Flaw, Kind, Node, RecordError, RecordId, Sealed, Sealer, Tag, tag_of,
 };
 use inmost_storage::{Address, Batch, SharedBatch, StorageError};
 
@@ -109,13 +109,13 @@ impl Open {
 impl SealedGroup {
     /// The tag of its root.
     pub(crate) fn tag(&self) -> Option<Tag> {
-        sealed::tag_of(&self.root_value)
+        tag_of(&self.root_value)
     }
 
     /// The tag of the root that it follows.
     pub(crate) fn expected_tag(&self) -> Option<Tag> {
         let (_, value) = self.batch.records.expect.as_ref()?;
-        sealed::tag_of(value.as_ref()?)
+        tag_of(value.as_ref()?)
     }
 
     /// The group as it was before it was sealed.

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use crate::crypto::cost::{KdfCost, KdfLimits};
+use crate::crypto::ids::Salt;
+use crate::crypto::ids::StoreId;
 use crate::crypto::kdf;
-use crate::crypto::kdf::Salt;
-use crate::crypto::keys::StoreId;
 use crate::crypto::passphrase::Passphrase;
 
 impl KdfCost {

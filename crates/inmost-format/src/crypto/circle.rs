@@ -5,7 +5,8 @@
 //! alone: it is the output of a PRF over random bytes and the plaintext, and differs if either does.
 
 use crate::crypto::aead::{AeadKey, Nonce, NotAuthentic, SealError, Tag};
-use crate::crypto::keys::{CircleKey, NonceKey, StoreId};
+use crate::crypto::ids::StoreId;
+use crate::crypto::keys::{CircleKey, NonceKey};
 use crate::crypto::prf;
 use crate::crypto::registry::{CircleNonceMessage, CircleObjectAad, CircleObjectMessage, role};
 use crate::crypto::rng::{self, RandomnessFailed};

@@ -5,8 +5,7 @@
 
 use inmost_storage::Address;
 
-use crate::crypto::kdf::Salt;
-use crate::crypto::keys::StoreId;
+use crate::crypto::ids::{Salt, StoreId};
 
 /// A message with fields of fixed width.
 pub trait FixedWidth {

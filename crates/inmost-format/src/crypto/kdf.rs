@@ -6,10 +6,9 @@
 use argon2::{Algorithm, Argon2, AssociatedData, Block, ParamsBuilder, Version};
 
 use crate::crypto::cost::{AdmittedCost, KdfCost};
+use crate::crypto::ids::{Salt, StoreId};
 use crate::crypto::keys::PasswordKey;
-use crate::crypto::keys::StoreId;
 use crate::crypto::passphrase::Passphrase;
-use crate::crypto::rng::{self, RandomnessFailed};
 use crate::secret::{DEEP, SecretBytes, Wiped, on_wiped_stack};
 
 /// A key could not be derived. This does not depend on the passphrase.
@@ -77,17 +76,6 @@ impl WorkingMemory {
         memory.try_reserve_exact(blocks).map_err(|_| out_of_memory)?;
         memory.resize(blocks, Block::new());
         Ok(Self(Wiped::new(memory)))
-    }
-}
-
-/// Gives equal passphrases different keys; random for every slot and every change of a slot.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Salt(pub [u8; 16]);
-
-impl Salt {
-    /// A fresh salt.
-    pub fn generate() -> Result<Self, RandomnessFailed> {
-        rng::array().map(Self)
     }
 }
 

@@ -15,7 +15,6 @@
 pub use crate::crypto::master_key::AnchorKey;
 use crate::crypto::prf::PrfKey;
 use crate::crypto::registry::{Role, role};
-use crate::crypto::rng::{self, RandomnessFailed};
 use crate::secret::{Granted, SecretBytes};
 
 /// Declares keys that are used only for derivation, each with its length and its roles in the registry.
@@ -149,17 +148,6 @@ const fn admits(lengths: &[usize], bytes: usize) -> bool {
     match lengths {
         [] => false,
         [first, rest @ ..] => *first == bytes || admits(rest, bytes),
-    }
-}
-
-/// The identity of a store: public, random, and never changed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct StoreId(pub [u8; 16]);
-
-impl StoreId {
-    /// The id of a new store.
-    pub fn generate() -> Result<Self, RandomnessFailed> {
-        rng::array().map(Self)
     }
 }
 

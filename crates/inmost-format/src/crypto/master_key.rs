@@ -2,7 +2,7 @@
 
 use crate::crypto::aead::{AeadKey, NotAuthentic, SealError, SealedKey};
 use crate::crypto::fixed_width::Empty;
-use crate::crypto::keys::StoreId;
+use crate::crypto::ids::StoreId;
 use crate::crypto::keys::{DataKey, HeaderMacKey, MasterKey};
 use crate::crypto::prf;
 use crate::crypto::registry::{AnchorAad, DataKeyAad, HeaderMessage, LabelAad, SyncStateAad, role};

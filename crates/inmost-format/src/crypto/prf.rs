@@ -6,16 +6,14 @@
 
 use std::marker::PhantomData;
 
-use blake2::Blake2bMac;
-use blake2::digest::array::ArraySize;
-use blake2::digest::consts::{U32, U64};
-use blake2::digest::typenum::{IsLessOrEqual, True};
 use blake2::digest::{FixedOutput, Update};
 use subtle::ConstantTimeEq;
 
+pub use crate::crypto::blake2b::checksum;
+use crate::crypto::blake2b::{Mac, blake2b};
 use crate::crypto::fixed_width::FixedWidth;
-use crate::crypto::keys::StoreId;
-use crate::crypto::registry::{CHECKSUM, Role};
+use crate::crypto::ids::StoreId;
+use crate::crypto::registry::Role;
 use crate::secret::{Granted, SHALLOW, SecretBytes, SecretValue, on_wiped_stack};
 
 /// A key for outputs of the role `R`.
@@ -93,25 +91,10 @@ impl<R: Role> Keyed<R> {
     }
 }
 
-/// A checksum that anyone can compute: it detects damage, but not an attacker.
-pub fn checksum(bytes: &[u8]) -> [u8; 32] {
-    let mut out = [0; 32];
-    // The input may be secret: a keyfile's checksum covers its secret.
-    on_wiped_stack::<SHALLOW, _>(|| {
-        let mut state: Mac = blake2b(None, &[0; 16], CHECKSUM);
-        state.update(bytes);
-        state.finalize_into((&mut out).into());
-    });
-    out
-}
-
 /// Compares in a time that does not depend on the content.
 pub fn ct_eq(one: &[u8; 32], other: &[u8; 32]) -> bool {
     one.as_slice().ct_eq(other.as_slice()).into()
 }
-
-/// BLAKE2b of 32 bytes.
-type Mac = Blake2bMac<U32>;
 
 fn start<R: Role>(key: &impl PrfKey<R>, store: &StoreId) -> Mac {
     blake2b(Some(key.expose_key()), &store.0, R::PERSONAL)
@@ -122,23 +105,15 @@ fn finish(mut state: Mac, message: &impl FixedWidth, out: &mut [u8; 32]) {
     state.finalize_into(out.into());
 }
 
-/// The state before the message, for any output length; only tests use a length other than 32.
-fn blake2b<N: ArraySize + IsLessOrEqual<U64, Output = True>>(
-    key: Option<&[u8]>,
-    salt: &[u8; 16],
-    personal: &[u8; 16],
-) -> Blake2bMac<N> {
-    // BLAKE2b refuses only empty keys and keys over 64 bytes; the registry has 32 and 64.
-    Blake2bMac::new_with_salt_and_personal(key, salt, personal).expect("lengths that BLAKE2b takes")
-}
-
 /// First bytes with a prepared state. Addresses are the only short and frequent outputs, and begin with the kind of a
 /// record, 1 to 7.
 const FIRST_BYTES: usize = 8;
 
 #[cfg(test)]
 mod tests {
-    use blake2::digest::consts::{U20, U48};
+    use blake2::digest::array::ArraySize;
+    use blake2::digest::consts::{U20, U32, U48, U64};
+    use blake2::digest::typenum::{IsLessOrEqual, True};
 
     use super::*;
     use crate::assert_leaks_nowhere;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use inmost_storage::{JournalMac, SlotFields};
 
 use crate::crypto::aead::AeadKey;
-use crate::crypto::keys::StoreId;
+use crate::crypto::ids::StoreId;
 use crate::crypto::keys::{AddressKey, DataKey, JournalKey};
 use crate::crypto::prf::{self, Keyed};
 use crate::crypto::registry::{

@@ -7,9 +7,10 @@
 
 use inmost_storage::{Address, SlotFields};
 
+use crate::crypto::blake2b::CHECKSUM;
 use crate::crypto::fixed_width::{Empty, FixedWidth, fixed_width};
-use crate::crypto::kdf::Salt;
-use crate::crypto::keys::StoreId;
+use crate::crypto::ids::Salt;
+use crate::crypto::ids::StoreId;
 
 /// One use of the PRF.
 pub trait Role {
@@ -274,9 +275,6 @@ fixed_width! {
 
 /// The bytes of a header before its MAC.
 pub type HeaderMessage = [u8; 4_032];
-
-/// The personalisation of the checksum. It has no key, so it is not a role.
-pub(super) const CHECKSUM: &[u8; 16] = b"inmost/1 check\0\0";
 
 const fn all_differ(labels: &[u128]) -> bool {
     let [first, rest @ ..] = labels else { return true };

@@ -39,7 +39,7 @@ pub fn secret<const N: usize>() -> Result<SecretBytes<N>, RandomnessFailed> {
 pub mod seeded {
     use std::cell::Cell;
 
-    use crate::crypto::prf;
+    use crate::crypto::blake2b::checksum;
 
     thread_local! {
         static NEXT: Cell<Option<(u64, u64)>> = const { Cell::new(None) };
@@ -54,7 +54,7 @@ pub mod seeded {
         for chunk in bytes.chunks_mut(32) {
             let Some((seed, count)) = NEXT.get() else { return false };
             NEXT.set(Some((seed, count.wrapping_add(1))));
-            let block = prf::checksum(&[seed.to_le_bytes(), count.to_le_bytes()].concat());
+            let block = checksum(&[seed.to_le_bytes(), count.to_le_bytes()].concat());
             chunk.iter_mut().zip(block).for_each(|(to, from)| *to = from);
         }
         NEXT.get().is_some()

@@ -1,8 +1,8 @@
 //! The keys derived from a credential for one keyslot, and the master key that they seal there.
 
 use crate::crypto::aead::{AeadKey, NotAuthentic, SealError, SealedKey};
+use crate::crypto::ids::StoreId;
 use crate::crypto::keys::MasterKey;
-use crate::crypto::keys::StoreId;
 use crate::crypto::prf::{self, PrfKey};
 use crate::crypto::registry::{MasterKeyAad, SlotMessage, role};
 
@@ -79,7 +79,7 @@ impl SlotKeys {
 mod tests {
     use super::*;
     use crate::assert_leaks_nowhere;
-    use crate::crypto::kdf::Salt;
+    use crate::crypto::ids::Salt;
     use crate::crypto::keys::RawKey;
     use crate::secret::SecretBytes;
 

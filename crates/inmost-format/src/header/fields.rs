@@ -2,14 +2,14 @@
 
 use inmost_storage::EngineKind;
 
+use super::credential::SlotKind;
 use super::error::HeaderError;
 use super::layout::{field, is_zero, put};
-use super::slots::SlotKind;
 use super::slots::{SLOT_BYTES, Slot, SlotAddress, decode_sealed_key, encode_sealed_key};
 use crate::crypto::aead::SealedKey;
 use crate::crypto::cost::{AdmittedCost, KdfLimits};
+use crate::crypto::ids::StoreId;
 use crate::crypto::keys::DataKey;
-use crate::crypto::keys::StoreId;
 use crate::crypto::master_key::WrapKey;
 use crate::crypto::registry::DataKeyAad;
 use crate::record::{HeaderId, HeaderMac};

@@ -13,7 +13,7 @@ use super::label::SlotLabel;
 use super::new_header::NewHeader;
 use super::unlocked::Unlocked;
 use crate::crypto::cost::{KdfCost, KdfLimits};
-use crate::crypto::keys::StoreId;
+use crate::crypto::ids::StoreId;
 use crate::crypto::keys::{Keyfile, RawKey, RecoveryKey};
 use crate::crypto::passphrase::Passphrase;
 use crate::crypto::prf;

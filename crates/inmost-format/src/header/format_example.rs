@@ -2,9 +2,9 @@
 
 use crate::crypto::cost::{KdfCost, KdfLimits};
 use crate::crypto::fixed_width::Empty;
+use crate::crypto::ids::Salt;
+use crate::crypto::ids::StoreId;
 use crate::crypto::kdf;
-use crate::crypto::kdf::Salt;
-use crate::crypto::keys::StoreId;
 use crate::crypto::keys::{DataKey, Keyfile, MasterKey, PasswordKey, RecoveryKey};
 use crate::crypto::passphrase::Passphrase;
 use crate::crypto::prf::{self, PrfKey};

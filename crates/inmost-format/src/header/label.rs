@@ -3,9 +3,9 @@
 //! The plaintext is the time of enrolment in milliseconds since 1970 (8 bytes, little-endian), the
 //! label's length (1) and the label, padded with zeros (63): every sealed label has the same length.
 
+use super::credential::SlotKind;
 use super::error::HeaderError;
 use super::layout::{field, put};
-use super::slots::SlotKind;
 use crate::crypto::aead::{Nonce, Tag};
 use crate::crypto::master_key::LabelKey;
 use crate::crypto::registry::LabelAad;
@@ -144,9 +144,9 @@ const LABEL: &str = "a keyslot's label";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::crypto::kdf::Salt;
+    use crate::crypto::ids::Salt;
+    use crate::crypto::ids::StoreId;
     use crate::crypto::keys::MasterKey;
-    use crate::crypto::keys::StoreId;
 
     #[test]
     fn a_label_is_one_line_of_63_bytes_at_most() {

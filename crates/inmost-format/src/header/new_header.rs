@@ -10,7 +10,7 @@ use super::slots::SlotInfo;
 use super::slots::{KeySlot, Slot, SlotAddress};
 use super::unlocked::Unlocked;
 use crate::crypto::cost::KdfLimits;
-use crate::crypto::keys::StoreId;
+use crate::crypto::ids::StoreId;
 use crate::crypto::keys::{DataKey, MasterKey};
 use crate::record::HeaderId;
 use crate::secret::{DEEP, on_wiped_stack};

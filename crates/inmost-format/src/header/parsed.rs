@@ -2,14 +2,14 @@
 
 use inmost_storage::EngineKind;
 
+use super::credential::SlotKind;
 use super::error::HeaderError;
 use super::fields::{Fields, HEADER_BYTES, at, check_magic};
 use super::layout::{field, put};
 use super::slots::Slot;
-use super::slots::SlotKind;
-use super::unlock::admit;
+use super::tried::admit;
 use crate::crypto::cost::{AdmittedCost, KdfLimits, KdfOutOfBounds};
-use crate::crypto::keys::StoreId;
+use crate::crypto::ids::StoreId;
 use crate::crypto::keys::{DataKey, HeaderMacKey, MasterKey};
 use crate::crypto::prf;
 use crate::crypto::registry::HeaderMessage;

@@ -3,8 +3,8 @@
 //! Entries are inline in the head while they fit, else in leaves. A leaf that outgrows its record is split, and one that
 //! shrinks too much is joined with its neighbour. The caller keeps totals and defines the meaning of names.
 
+use super::layout::NODE_BYTES;
 use super::node::{Entries, Entry, EntryRange};
-use super::sealed::NODE_BYTES;
 use super::tree::{Body, Owner, Ref, by_position, divide};
 use super::{NodeSink, NodeSource, ObjectId, RecordError, codec};
 

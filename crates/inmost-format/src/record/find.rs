@@ -5,7 +5,8 @@
 //! length and are left. From the others follow the address, and with it the associated data, and the size class: so the AEAD
 //! decides. A place that does not authenticate is never reported.
 
-use super::sealed::{self, HEADER, PREFIX, Sealer, Tag, VERSION};
+use super::layout::{HEADER, PREFIX, Tag, VERSION, class_of, read_prefix, tag_of};
+use super::sealed::Sealer;
 use super::{Kind, RecordId};
 use crate::crypto::aead::Nonce;
 use crate::limits::RECORD_FRAME;
@@ -57,7 +58,7 @@ impl Sealer {
     fn peek(&self, value: &[u8]) -> Option<(RecordId, usize)> {
         let nonce = Nonce(*value.get(1..)?.first_chunk()?);
         let start: &[u8; PREFIX] = value.get(HEADER..)?.first_chunk()?;
-        sealed::read_prefix(&self.aead().peek(&nonce, start))
+        read_prefix(&self.aead().peek(&nonce, start))
     }
 
     /// Returns the record whose value begins with the first of these bytes.
@@ -66,10 +67,10 @@ impl Sealer {
         if !is_possible(id) {
             return None;
         }
-        let length = sealed::class_of(body)? + RECORD_FRAME;
+        let length = class_of(body)? + RECORD_FRAME;
         let value = bytes.get(..length)?;
         let (named, _) = self.open_any(&self.address(id), value).ok()?;
-        let tag = sealed::tag_of(value)?;
+        let tag = tag_of(value)?;
         (named == id).then_some(FoundRecord { id, tag, length })
     }
 }
@@ -92,8 +93,8 @@ fn is_possible(id: RecordId) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::crypto::ids::StoreId;
     use crate::crypto::keys::DataKey;
-    use crate::crypto::keys::StoreId;
     use crate::crypto::record_keys::RecordKeys;
     use crate::record::node::Text;
     use crate::record::{Node, ObjectId};

@@ -9,8 +9,8 @@ use zeroize::Zeroize;
 use super::address::{Kind, ObjectId, RecordId};
 use super::codec::{self, CodecError, DirectEncode, Output, Sink};
 use super::history::Extension;
+use super::layout::Tag;
 use super::node::Node;
-use super::sealed::Tag;
 use super::tree::{Body, Inner, Leaf, Summary};
 use crate::secret::Wiped;
 

@@ -9,7 +9,7 @@
 
 use std::collections::HashMap;
 
-use crate::crypto::keys::StoreId;
+use crate::crypto::ids::StoreId;
 use crate::crypto::unhex;
 use crate::secret::SecretBytes;
 

@@ -15,7 +15,7 @@ use zeroize::Zeroize;
 use super::address::{Kind, ObjectId, RecordId};
 use super::codec::{self, CodecError, DirectEncode, Output, Sink};
 use super::folder::{Entry, Name};
-use super::sealed::Tag;
+use super::layout::Tag;
 use super::tree::Body;
 
 /// The head of a history.

@@ -12,8 +12,8 @@ pub use super::file::{File, Text, TextCount};
 use super::folder::FOLDER_BYTES;
 pub use super::folder::{Entries, Entry, EntryRange, FileInfo, Folder, Name, Totals, What, Writer};
 use super::history::{Extension, History, VersionRange, Versions};
-use super::sealed::BODY_BYTES;
-use super::sealed::Tag;
+use super::layout::BODY_BYTES;
+use super::layout::Tag;
 pub use super::trail::Trail;
 use super::tree::{Body, Inner, Leaf};
 

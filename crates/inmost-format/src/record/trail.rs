@@ -7,8 +7,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::sealed::Tag;
-use crate::crypto::keys::StoreId;
+use super::layout::Tag;
+use crate::crypto::ids::StoreId;
 use crate::crypto::prf::{self, PrfKey};
 use crate::crypto::registry::role;
 

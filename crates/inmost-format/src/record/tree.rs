@@ -21,8 +21,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::codec::{CodecError, DirectEncode, Output, Sink};
-use super::sealed::NODE_BYTES;
-use super::sealed::Tag;
+use super::layout::NODE_BYTES;
+use super::layout::Tag;
 use super::{Flaw, Kind, Node, NodeSource, ObjectId, RecordError, RecordId};
 
 pub use gap::Place;

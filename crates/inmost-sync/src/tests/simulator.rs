@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use inmost_format::crypto::keys::{CircleKey, StoreId};
+use inmost_format::crypto::ids::StoreId;
+use inmost_format::crypto::keys::CircleKey;
 use inmost_format::crypto::rng::seeded::dangerous_seed;
 use inmost_format::secret::SecretBytes;
 

@@ -1,8 +1,8 @@
 //! A history against a plain list.
 
+use super::super::layout::NODE_BYTES;
 use super::super::node::Node;
 use super::super::plain::{OBJECT, Plain, Random};
-use super::super::sealed::NODE_BYTES;
 use super::super::tree::{Place, Way};
 use super::*;
 use crate::record::RecordError;

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use super::super::codec::{self, CodecError};
+use super::super::layout::{BODY_BYTES, NODE_BYTES};
 use super::super::node::Node;
-use super::super::sealed::{BODY_BYTES, NODE_BYTES};
 use super::super::tree::{Body, HEAD_FIELDS, Inner, Leaf, Owner, Summary, by_position, divide};
 use super::super::{Kind, NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag};
 use super::{Before, History, Seen, Version, VersionRange, Versions};

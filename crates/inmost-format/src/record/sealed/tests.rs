@@ -5,6 +5,7 @@ use crate::crypto::keys::DataKey;
 use crate::limits::RECORD_CLASSES;
 use crate::record::node::Text;
 use crate::record::tree::Leaf;
+use crate::record::{Kind, ObjectId};
 use crate::secret::SecretBytes;
 
 const STORE: StoreId = StoreId([5; 16]);

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::super::codec;
-use super::super::sealed::NODE_BYTES;
-use super::super::sealed::Tag;
+use super::super::layout::NODE_BYTES;
+use super::super::layout::Tag;
 use super::super::{NodeSink, ObjectId, RecordError, RecordId};
 use super::{Body, Inner, LEVELS, Leaf, Ref, Summary, child_id, load_inner, malformed, measure};
 

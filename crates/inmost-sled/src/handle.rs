@@ -6,7 +6,7 @@ use std::path::Path;
 use inmost_storage::StorageError;
 
 use super::claim::while_in_use;
-use super::repair;
+use super::log;
 use crate::threads;
 use inmost_engines::guard::guarded;
 
@@ -27,7 +27,7 @@ impl Handle {
             sled::Config::new()
                 .path(folder)
                 .cache_capacity(Self::CACHE_BYTES)
-                .segment_size(repair::SEGMENT_BYTES)
+                .segment_size(log::SEGMENT_BYTES)
                 .flush_every_ms(None)
                 .open()
         };

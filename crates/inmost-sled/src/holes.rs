@@ -17,7 +17,7 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 
-use super::repair::SEGMENT_BYTES;
+use super::log::SEGMENT_BYTES;
 use inmost_engines::files;
 use inmost_storage::StorageError;
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use inmost_storage::StorageError;
 
+use super::log::SEGMENT_BYTES;
 use super::snapshot::{Pages, Snapshot};
 use inmost_engines::files;
 
@@ -21,11 +22,6 @@ pub(super) const SNAPSHOT_PREFIX: &str = "snap.";
 /// The suffix of an unfinished snapshot. sled's reader does not skip it, so a torn one, which sorts last,
 /// would prevent the store from ever opening again.
 pub(super) const UNFINISHED_SUFFIX: &str = ".generating";
-
-/// The length of a segment of the log, in bytes. A batch of 31 records makes sled write 200 KB on average;
-/// the most of 30,000 batches was 1.2 MB. sled rewrites whole pages, and each change may move a page to
-/// another segment.
-pub(super) const SEGMENT_BYTES: usize = 2 << 20;
 
 /// The text that sled 0.34.7 writes to `conf` for our configuration, without the checksum.
 const CONFIGURATION_TEXT: &[u8] = b"segment_size: 2097152\nuse_compression: false\nversion: 0.34\n";

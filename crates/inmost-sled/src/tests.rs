@@ -186,7 +186,7 @@ fn a_sound_snapshot_is_kept() {
 fn a_snapshot_longer_than_the_log_is_deleted_unread() {
     let (_parent, folder, history) = filled();
     let log = fs::metadata(folder.join(repair::LOG)).unwrap().len();
-    let body = vec![0x55; usize::try_from(log).unwrap().max(repair::SEGMENT_BYTES)];
+    let body = vec![0x55; usize::try_from(log).unwrap().max(log::SEGMENT_BYTES)];
     let length = u64::try_from(body.len()).unwrap().to_le_bytes();
     let checksum = crc32fast::hash(&body).to_le_bytes();
     let endless = folder.join("snap.FFFFFFFFFFFFFFFF");

@@ -3,7 +3,7 @@
 //! The log is divided into segments. Each begins with a CRC-32 and the log sequence number (LSN) of its first byte, which
 //! grows with all that was ever written. Segments are used again, so their order in the file is not that of their writing.
 
-use super::repair::SEGMENT_BYTES;
+use super::log::SEGMENT_BYTES;
 use inmost_engines::local_engine::{PartOfFile, ReadAt};
 
 /// Divides a log into its segments, and says when each was written: its LSN.

@@ -32,86 +32,28 @@ mod pace;
 mod replay;
 mod room;
 mod slots;
+mod state;
 #[cfg(test)]
 mod tests;
 mod writer;
 mod written;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::time::Duration;
+use std::sync::Arc;
 
 use inmost_storage::limits::GROUP_RECORDS;
-use inmost_storage::{Address, Batch, Engine, JournalMac, StorageError};
+use inmost_storage::{Address, Batch, Engine, StorageError};
 
-use self::checkpoint::Checkpointer;
-use self::layout::{JournalId, MARK};
-use self::medium::Medium;
-use self::overlay::Layers;
+use self::layout::MARK;
 use self::pace::Pace;
-use self::slots::Slots;
-use self::writer::Writer;
+pub(crate) use self::state::{OpenEngine, Surroundings, Tuning};
+use self::state::{Shared, Writer, lock, read, write};
 pub(super) use self::{medium::NAME, written::written};
-use crate::local::ballast::Ballast;
-use crate::local::watched::Watched;
-use crate::local_engine::{Expected, LocalEngine};
-use crate::poison::Poison;
+use crate::local_engine::LocalEngine;
 
 /// An engine with a journal in front.
 pub(crate) struct JournaledEngine {
     shared: Arc<Shared>,
     pace: Pace,
-}
-
-/// Opens the engine behind the journal, and opens it again later. Verifies its files first, and writes nothing if they are
-/// damaged.
-pub(crate) type OpenEngine =
-    Box<dyn Fn(&Expected<'_>) -> Result<Box<dyn LocalEngine>, StorageError> + Send + Sync>;
-
-/// What a journal works with, besides its file and its engine.
-pub(crate) struct Surroundings {
-    pub(super) open_engine: OpenEngine,
-    pub(super) ballast: Arc<Ballast>,
-    pub(super) watched: Arc<Watched>,
-    pub(super) tuning: Tuning,
-    /// Authenticates the slots.
-    pub(super) mac: Arc<dyn JournalMac>,
-}
-
-/// Sizes and times of a journal.
-#[derive(Clone, Copy)]
-pub(crate) struct Tuning {
-    /// Blocks of 4 KiB in each half of a new journal.
-    pub(super) half_blocks: u32,
-    /// The most addresses that one checkpoint writes.
-    pub(super) addresses: usize,
-    /// The most records in one batch of a checkpoint.
-    pub(super) batch_records: usize,
-    /// A checkpoint follows when no commit came for this long.
-    pub(super) idle: Duration,
-    /// Whether checkpoints run in a thread of their own.
-    pub(super) background: bool,
-    /// The engine's index is brought up to date after this many batches of checkpoints.
-    pub(super) index_after: Option<u32>,
-}
-
-/// What the threads of one journal share. Locks are taken in the order of the fields.
-struct Shared {
-    writer: Mutex<Writer>,
-    checkpointer: Mutex<Checkpointer>,
-    layers: RwLock<Layers>,
-    /// `None` after it was closed, or could not be opened again.
-    engine: RwLock<Option<Box<dyn LocalEngine>>>,
-    id: JournalId,
-    medium: Box<dyn Medium>,
-    half_blocks: u32,
-    open_engine: OpenEngine,
-    ballast: Arc<Ballast>,
-    watched: Arc<Watched>,
-    tuning: Tuning,
-    poison: Poison,
-    slots: Mutex<Slots>,
-    /// Why a checkpoint failed, for the next call to return.
-    failure: Mutex<Option<StorageError>>,
 }
 
 impl Engine for JournaledEngine {
@@ -337,48 +279,4 @@ impl Shared {
             result => result,
         }
     }
-
-    fn with_engine<T>(
-        &self,
-        call: impl FnOnce(&dyn LocalEngine) -> Result<T, StorageError>,
-    ) -> Result<T, StorageError> {
-        read(&self.engine).as_deref().map_or(Err(StorageError::Poisoned), call)
-    }
-
-    /// Passes the result of a change on. A failure means that the state on disk is unknown.
-    fn changed<T>(&self, result: Result<T, StorageError>) -> Result<T, StorageError> {
-        self.note_full(&result);
-        self.poison.on_error(result)
-    }
-
-    fn half_bytes(&self) -> usize {
-        usize::try_from(self.half_blocks).unwrap_or(usize::MAX).saturating_mul(layout::BLOCK)
-    }
-
-    fn largest_entry(&self) -> usize {
-        self.half_bytes() / LARGEST_SHARE
-    }
-
-    fn offset_of_half(&self, half: usize) -> usize {
-        layout::SLOTS_BYTES.saturating_add(self.half_bytes().saturating_mul(half))
-    }
-
-    fn offset_in_half(&self, epoch: u64, at: usize) -> usize {
-        self.offset_of_half(layout::half_of(epoch)).saturating_add(at)
-    }
 }
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
-    lock.read().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
-    lock.write().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A batch that takes more than this part of a half goes to the engine directly.
-const LARGEST_SHARE: usize = 2;

@@ -7,21 +7,23 @@
 mod engine;
 mod link;
 mod network;
+mod server;
 mod vault;
 
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
 use self::engine::HostEngine;
 use self::link::Link;
 pub use self::network::{Network, Operation, Sound, Verdict};
-use self::vault::{Delayed, Lease};
+use self::server::Server;
+use self::vault::{Delayed, Lease, rows_size};
 pub use self::vault::{Generation, Rows, Vault};
 use super::{check_kind, length, locked};
 use inmost_storage::limits::{self, LEASE};
 use inmost_storage::{
-    Address, BareFiles, Engine, EngineKind, HeaderCopy, SharedStorage, Storage, StorageError,
+    BareFiles, Engine, EngineKind, HeaderCopy, SharedStorage, Storage, StorageError,
 };
 
 use super::bare::BareValues;
@@ -29,13 +31,6 @@ use super::bare::BareValues;
 /// The server of one store. Clones are handles of the same server.
 #[derive(Clone, Default)]
 pub struct SharedMemory(Arc<Server>);
-
-#[derive(Default)]
-struct Server {
-    vault: Mutex<Vault>,
-    /// Notified whenever a lock on a root ends.
-    unlocked: Condvar,
-}
 
 impl SharedMemory {
     /// The storage of a new host, over a network without faults.
@@ -47,21 +42,21 @@ impl SharedMemory {
     /// The storage of a new host over this network.
     #[must_use]
     pub fn host_over(&self, network: Arc<dyn Network>) -> SharedHost {
-        let mut vault = self.vault();
+        let mut vault = self.0.vault();
         vault.hosts = vault.hosts.max(NUMBERED) + 1;
-        SharedHost(Link::new(self, vault.hosts, network))
+        SharedHost(Link::new(&self.0, vault.hosts, network))
     }
 
     /// The storage of a host of this number, over this network.
     #[must_use]
     pub fn numbered_host(&self, number: u64, network: Arc<dyn Network>) -> SharedHost {
         // The server tells hosts apart by numbers that nobody else has.
-        SharedHost(Link::new(self, number, network))
+        SharedHost(Link::new(&self.0, number, network))
     }
 
     /// Works on what is stored, like an operator of the server.
     pub fn with<T>(&self, work: impl FnOnce(&mut Vault) -> T) -> T {
-        let result = work(&mut self.vault());
+        let result = work(&mut self.0.vault());
         self.0.unlocked.notify_all();
         result
     }
@@ -69,21 +64,21 @@ impl SharedMemory {
     /// An independent server with the same content, such as a backup.
     #[must_use]
     pub fn duplicate(&self) -> Vault {
-        let mut copy = self.vault().clone();
+        let mut copy = self.0.vault().clone();
         copy.generations.values_mut().for_each(|generation| generation.locked_by = None);
         copy
     }
 
     /// Lets the clock of the server run.
     pub fn pass(&self, time: Duration) {
-        let mut vault = self.vault();
+        let mut vault = self.0.vault();
         vault.now = vault.now.saturating_add(time);
     }
 
     /// Delivers the delayed batches, in the order in which they were sent. Returns how many of them were still possible.
     #[must_use]
     pub fn deliver(&self) -> usize {
-        let mut vault = self.vault();
+        let mut vault = self.0.vault();
         let is_locked = |vault: &Vault, number: &u64| {
             vault.generations.get(number).is_some_and(|it| it.locked_by.is_some())
         };
@@ -95,10 +90,6 @@ impl SharedMemory {
         let landed =
             delayed.iter().filter(|it| vault.apply(it.generation, it.lease, &it.batch).is_ok());
         landed.count()
-    }
-
-    fn vault(&self) -> MutexGuard<'_, Vault> {
-        locked(&self.0.vault)
     }
 }
 
@@ -242,11 +233,6 @@ impl SharedStorage for SharedHost {
         }
         Ok(())
     }
-}
-
-fn rows_size(rows: &Rows) -> u64 {
-    let address = u64::try_from(size_of::<Address>()).unwrap_or(u64::MAX);
-    rows.values().map(|(_, value)| address + length(value)).sum()
 }
 
 /// Hosts up to this number get their number from the test.

@@ -2,8 +2,8 @@
 
 use super::log_check::{Store, memory, open_at, verdict};
 use super::*;
+use crate::log::SEGMENT_BYTES;
 use crate::log::{Bytes, SEGMENT, SegmentHeader};
-use crate::repair::SEGMENT_BYTES;
 use crate::snapshot::each_message;
 
 /// What is in a copy of the folder, which sled has not closed. Opened and closed twice.

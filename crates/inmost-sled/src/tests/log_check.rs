@@ -251,7 +251,7 @@ fn a_lost_header_of_the_last_segment_is_noticed_even_if_the_snapshot_covers_all(
     let frontier = store.frontier();
     Box::new(store.engine.take().unwrap()).close().unwrap();
     let mut log = store.log();
-    let headers = (0..log.len()).step_by(repair::SEGMENT_BYTES);
+    let headers = (0..log.len()).step_by(log::SEGMENT_BYTES);
     let newest = headers.max_by_key(|at| SegmentHeader::decode(&log[*at..]).map(|it| it.start));
     log[newest.unwrap() + 5] ^= 1;
     fs::write(store.folder.join(repair::LOG), &log).unwrap();

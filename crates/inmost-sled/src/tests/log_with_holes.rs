@@ -35,7 +35,7 @@ fn a_log_that_ends_in_holes_is_truncated_and_fills_no_disk() {
     let (before, taken) = (log.metadata().unwrap().len(), on_disk(&folder));
     lengthen(&folder, 1 << 30);
     cut(&log);
-    let segment = u64::try_from(repair::SEGMENT_BYTES).unwrap();
+    let segment = u64::try_from(log::SEGMENT_BYTES).unwrap();
     assert_eq!(log.metadata().unwrap().len(), before.next_multiple_of(segment));
     assert_eq!(on_disk(&folder), taken);
     assert_complete(&open(&folder).unwrap(), &history);
@@ -84,7 +84,7 @@ fn a_log_that_the_system_reports_as_a_hole_is_not_truncated() {
     let path = folder.join(repair::LOG);
     let before = fs::read(&path).unwrap();
     let log = OpenOptions::new().read(true).write(true).open(&path).unwrap();
-    let segment = u64::try_from(repair::SEGMENT_BYTES).unwrap();
+    let segment = u64::try_from(log::SEGMENT_BYTES).unwrap();
     let nothing = |_: &File, _, _| None;
     let only_first = |_: &File, offset, _| (offset == 0).then_some(0..1);
     holes::inspect_with(&log, nothing).unwrap().cut(&log).unwrap();

@@ -6,23 +6,10 @@ use std::time::{Duration, Instant};
 
 use super::layout::{self, JournalId, Layer, MARK, Position, Slot};
 use super::overlay::Frozen;
-use super::{Shared, lock, read, replay, write};
+use super::replay;
+use super::state::{Checkpointer, Shared, lock, read, write};
 use crate::local_engine::Expected;
 use inmost_storage::{Batch, StorageError};
-
-/// The right to write to the engine, and how far the engine is.
-pub(super) struct Checkpointer {
-    /// The last epoch and entry that the engine has, durably, and that a slot names.
-    pub(super) stored: Position,
-    /// Batches written since the engine's index was brought up to date.
-    pub(super) batches: u32,
-    /// How long that took last time.
-    pub(super) indexing: Duration,
-    /// Whether the last checkpoint found no room on the disk.
-    pub(super) stuck: bool,
-    /// Whether the journal is wiped next. That sync covers the slot too.
-    pub(super) closing: bool,
-}
 
 impl Shared {
     /// Writes the frozen epoch to the engine, or waits for the thread that does. Returns whether it is there now: on a

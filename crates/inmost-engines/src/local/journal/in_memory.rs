@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use inmost_storage::{Engine, JournalMac, SlotFields, StorageError};
 
+use super::JournaledEngine;
 use super::layout::{JournalId, Place, Position, Slot};
 use super::medium::{self, Medium};
-use super::{JournaledEngine, Surroundings, Tuning};
+use super::state::{Surroundings, Tuning};
 use crate::local::ballast::Ballast;
 use crate::memory::MemoryStorage;
 

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
-use super::checkpoint::{Checkpointer, batch_of, damaged};
+use super::JournaledEngine;
+use super::checkpoint::{batch_of, damaged};
 use super::layout::{
     self, BLOCK, BadSlots, JournalId, Layer, MARK, Place, Position, SLOTS_BYTES, Slot,
 };
@@ -15,7 +16,7 @@ use super::overlay::{Changes, Frozen, Layers};
 use super::pace::Pace;
 use super::replay::{Damage, Epoch, OLDER_ENGINE, OLDER_JOURNAL, Replay, replay};
 use super::slots::Slots;
-use super::{JournaledEngine, Shared, Surroundings, Writer};
+use super::state::{Checkpointer, Shared, Surroundings, Writer};
 use crate::files;
 use crate::local::watched::By;
 use crate::local_engine::{Expected, LocalEngine};

@@ -4,7 +4,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::{Shared, lock, read};
+use super::state::{Shared, lock, read};
 use inmost_storage::StorageError;
 
 /// The thread of one journal.

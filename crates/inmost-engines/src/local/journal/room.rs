@@ -6,7 +6,7 @@
 //! checkpoint for which the ballast has no room either stays in the journal, and only ends what needs it.
 
 use super::layout;
-use super::{Shared, Writer, lock, read};
+use super::state::{Shared, Writer, lock, read};
 use crate::local::ballast::Loan;
 use inmost_storage::{Address, Batch, StorageError};
 

@@ -11,8 +11,10 @@ use std::time::Duration;
 
 use self::disk::{Disk, Random};
 use super::in_memory::Known;
+use super::layout::JournalId;
 use super::*;
 use crate::faulty::{Faults, FaultyEngine};
+use crate::local::ballast::Ballast;
 use crate::memory::MemoryStorage;
 use inmost_storage::{EngineKind, Storage};
 

@@ -1,29 +1,10 @@
 //! Commits: where their entries go, and when a half is handed over to a checkpoint.
 
+use super::checkpoint;
 use super::layout::{self, Position};
 use super::overlay::Layers;
-use super::{Shared, checkpoint, lock, read, write};
-use inmost_storage::{Address, StorageError};
-
-/// The place where the next entry goes.
-pub(super) struct Writer {
-    /// The epoch that commits are appended to, and the last entry.
-    pub(super) position: Position,
-    /// Bytes of its half that are in use.
-    pub(super) length: usize,
-    /// The root's address, from the batches since the last sync.
-    pub(super) root: Option<Address>,
-    /// Whether this is a new generation without any ordinary commit.
-    pub(super) filling: bool,
-    /// The last address of a new generation, as long as its records come in order.
-    pub(super) filled: Address,
-    /// Whether the next batch was checked, and has room.
-    pub(super) is_prepared: bool,
-    /// The most bytes that each half has held since it was last wiped.
-    pub(super) used: [usize; 2],
-    /// The bytes of an entry; kept to save allocations.
-    pub(super) entry: Vec<u8>,
-}
+use super::state::{Shared, Writer, lock, read, write};
+use inmost_storage::StorageError;
 
 impl Shared {
     /// Makes the pending changes durable: as an entry, or in the engine if they are too large for one. Returns whether

@@ -4,8 +4,9 @@ use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
 
+use super::vault::rows_size;
 use super::vault::switched_to;
-use super::{Delayed, Link, Operation, Rows, Vault, Verdict, rows_size};
+use super::{Delayed, Link, Operation, Rows, Vault, Verdict};
 use inmost_storage::{
     Access, Address, Batch, Delta, Engine, Known, Limit, Pull, SharedBatch, SharedEngine,
     StorageError,
@@ -171,7 +172,7 @@ impl Transaction {
             && generation.locked_by == Some(self.ticket)
         {
             generation.locked_by = None;
-            self.link.server.0.unlocked.notify_all();
+            self.link.server.unlocked.notify_all();
         }
     }
 }

@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use super::{Network, Operation, SharedMemory, Vault, Verdict, locked};
+use super::server::Server;
+use super::{Network, Operation, Vault, Verdict, locked};
 use inmost_storage::StorageError;
 
 /// The connection of one host.
 pub(super) struct Link {
-    pub(super) server: SharedMemory,
+    pub(super) server: Arc<Server>,
     pub(super) number: u64,
     pub(super) network: Arc<dyn Network>,
     dead: AtomicBool,
@@ -21,9 +22,9 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub(super) fn new(server: &SharedMemory, number: u64, network: Arc<dyn Network>) -> Arc<Self> {
+    pub(super) fn new(server: &Arc<Server>, number: u64, network: Arc<dyn Network>) -> Arc<Self> {
         Arc::new(Self {
-            server: server.clone(),
+            server: Arc::clone(server),
             number,
             network,
             dead: AtomicBool::new(false),
@@ -100,7 +101,7 @@ impl Link {
                 drop(vault);
                 self.before(Operation::Wait)?;
             } else {
-                let woken = self.server.0.unlocked.wait_timeout(vault, LOCK_TIMEOUT);
+                let woken = self.server.unlocked.wait_timeout(vault, LOCK_TIMEOUT);
                 if woken.is_ok_and(|(_, waited)| waited.timed_out()) {
                     return Err(StorageError::Unavailable("a lock was not released".into()));
                 }

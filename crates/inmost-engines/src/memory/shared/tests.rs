@@ -1,7 +1,9 @@
 //! Tests of what a shared generation does besides; the suite has the rest.
 
 use super::*;
-use inmost_storage::{Access, Batch, Delta, HeaderChange, Known, Limit, Pull, SharedBatch};
+use inmost_storage::{
+    Access, Address, Batch, Delta, HeaderChange, Known, Limit, Pull, SharedBatch,
+};
 
 const ROOT: Address = Address([0xEE; 32]);
 const LIMIT: Limit = Limit { records: 10, bytes: 1_000 };

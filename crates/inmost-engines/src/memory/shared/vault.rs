@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::super::length;
 use inmost_storage::limits::{LEASE, TRAILS_KEPT};
 use inmost_storage::{Address, HeaderChange, SharedBatch, StorageError};
 
@@ -143,4 +144,9 @@ impl Vault {
 /// The generation that a batch makes the header name instead of this one.
 pub(super) fn switched_to(number: u64, batch: &SharedBatch) -> Option<u64> {
     batch.header.as_ref().map(|change| change.generation).filter(|next| *next != number)
+}
+
+pub(super) fn rows_size(rows: &Rows) -> u64 {
+    let address = u64::try_from(size_of::<Address>()).unwrap_or(u64::MAX);
+    rows.values().map(|(_, value)| address + length(value)).sum()
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::faulty::Fault;
+use crate::local::journal::medium::Medium;
 
 #[test]
 fn no_series_of_crashes_loses_or_tears_an_acknowledged_commit() {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use inmost::RecoveryReport;
 use serde::Serialize;
 
-use self::new_store::NewStore;
+use self::new_store::{NewStore, Renamed};
 use self::plain_folder::PlainFolder;
 use crate::args::{KdfArgs, StoreArgs};
 use crate::exit::{Exit, Failure};
@@ -146,11 +146,4 @@ fn incomplete(report: &RecoveryReport) -> Failure {
         ),
         "Look for them in a backup. The damaged store was not changed.",
     )
-}
-
-/// A file that could not be saved under its own path: the path in the damaged store, and the path that it was saved under.
-#[derive(Serialize)]
-struct Renamed {
-    from: String,
-    to: String,
 }

@@ -2,19 +2,21 @@
 
 mod dialog;
 mod left;
+mod lines;
 mod past;
 mod right;
+mod text;
 
 use inmost::human_size;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use ratatui::style::Style;
 
 use super::glyphs::Strip;
 use super::layout::{self, Areas, COLUMNS, ROWS};
 use super::model::{Dialog, Focus, Model, Right};
 use super::theme::Theme;
 use inmost_console::display::{self, count};
+use lines::{row, sentence};
 
 /// Paints the whole screen. Returns where the cursor is, in a field in which a person types.
 pub(super) fn paint(model: &Model, theme: Theme, to: &mut Buffer) -> Option<Position> {
@@ -37,17 +39,6 @@ pub(super) fn paint(model: &Model, theme: Theme, to: &mut Buffer) -> Option<Posi
         cursor = dialog::paint(shown, theme, to);
     }
     cursor
-}
-
-/// A row of an area.
-fn row(area: Rect, number: u16) -> Strip {
-    let y = area.y.saturating_add(number.min(area.height.saturating_sub(1)));
-    Strip { x: area.x, end: area.right(), y }
-}
-
-/// The strips of an area.
-fn rows(area: Rect) -> impl Iterator<Item = Strip> {
-    (0..area.height).map(move |number| row(area, number))
 }
 
 fn title(model: &Model, theme: Theme, area: Rect, to: &mut Buffer) {
@@ -111,19 +102,6 @@ fn hints(model: &Model) -> &'static str {
 
 fn keys(text: &str, theme: Theme, area: Rect, to: &mut Buffer) {
     row(area, 0).print_cut(to, text, theme.dim());
-}
-
-/// A sentence in a pane, wrapped between words.
-fn sentence(text: &str, style: Style, area: Rect, to: &mut Buffer) {
-    let mut place = Some(super::rows::Place::START);
-    let width = area.width.saturating_sub(2);
-    for strip in rows(area) {
-        let Some(at) = place else { break };
-        let wrapped = at.row(text, width);
-        let strip = Strip { x: strip.x.saturating_add(1), ..strip };
-        strip.print(to, wrapped.text(text), style);
-        place = wrapped.next;
-    }
 }
 
 fn too_small(model: &Model, theme: Theme, to: &mut Buffer) {

@@ -1,19 +1,19 @@
 //! The address of a store's daemon: where it listens, and which addresses there are.
 
+mod name;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]
 mod windows;
 
-use std::fmt::Write;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use blake2::digest::Digest;
-
 use crate::protocol::Folder;
 
+use self::name::NAME_BYTES;
+pub(crate) use self::name::is_url;
 #[cfg(unix)]
 use self::unix as system;
 #[cfg(windows)]
@@ -34,32 +34,7 @@ pub(crate) fn is_address(path: &Path) -> bool {
     name.len() == NAME_BYTES && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The name of the address of the store at this canonical path, or with this URL. 96 bits identify a store, and keep the path short: a
-/// socket's path is limited to little over a hundred bytes.
-fn name_of(store: &Path) -> String {
-    let hash = blake2::Blake2b512::digest(store.as_os_str().as_encoded_bytes());
-    let mut name = String::new();
-    for byte in hash.iter().take(12) {
-        // Writing to a string cannot fail.
-        let _ = write!(name, "{byte:02x}");
-    }
-    name
-}
-
-/// Whether the store is in a database, and this is its URL.
-pub(crate) fn is_url(store: &Path) -> bool {
-    store.to_str().is_some_and(inmost::VaultOptions::is_url)
-}
-
-/// The one name of a store: the canonical path of its folder, which must exist, or its URL.
-fn canonical(store: &Path) -> io::Result<PathBuf> {
-    if is_url(store) { Ok(store.to_owned()) } else { store.canonicalize() }
-}
-
 /// Identifies the folder at this path, so that another folder at the same path is noticed. A URL always names the same store.
 pub(crate) fn identity(store: &Path) -> io::Result<Folder> {
     if is_url(store) { Ok(Folder { device: 0, inode: 0 }) } else { system::identity(store) }
 }
-
-/// The length of an address's name.
-const NAME_BYTES: usize = 24;

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use inmost::StoreError;
+
 use crate::address;
 use crate::error::DaemonError;
 
@@ -31,6 +33,11 @@ pub(crate) fn take<'b>(rest: &mut &'b [u8]) -> Option<&'b str> {
     let (text, after) = after.split_at_checked(length)?;
     *rest = after;
     std::str::from_utf8(text).ok()
+}
+
+/// The error of a request whose body does not fit its head.
+pub(crate) fn malformed(what: &str) -> StoreError {
+    StoreError::KeyDaemon(format!("The key daemon received {what}."))
 }
 
 /// The bytes of the absolute path, or of the URL of a store in a database. Absolute, because the daemon has another working

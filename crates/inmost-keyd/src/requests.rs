@@ -10,13 +10,13 @@ use inmost::{
     BackupOptions, BackupReport, ExpiryReport, ExpirySettings, ExpiryStore, FileError, FileText,
     FileVersion, FolderEntry, HistorySettings, HistoryStore, LineRange, Page, PageCursor,
     Precondition, RankQuery, Ranked, SearchMatch, SearchQuery, SessionStatus, SetAside, SlotInfo,
-    SlotKind, StorageEngine, StoreError, ToolOptions, ToolResult, UndoStep, UnlockedStore,
-    VerifiedCopy, VersionPage, VersionQuery, WalkEntry, WriteOutcome,
+    SlotKind, StorageEngine, ToolOptions, ToolResult, UndoStep, UnlockedStore, VerifiedCopy,
+    VersionPage, VersionQuery, WalkEntry, WriteOutcome,
 };
 use serde::{Deserialize, Serialize};
 
-use self::run_command::CommandHead;
-pub(crate) use self::write_many::FileHead;
+pub(crate) use self::run_command::CommandHead;
+pub(crate) use self::write_many::{FileHead, heads, split};
 use crate::body::WipedPath;
 use crate::facts::DaemonFacts;
 use crate::request::{Context, Kind, Request, Responder};
@@ -171,11 +171,6 @@ requests! {
         |at| Ok(at.session.backup_into(at.place(), &options, at.progress)?);
     BackupWithVersions {} -> VerifiedCopy, Kind::Change,
         |at| Ok(at.session.backup_with_versions_reporting(&at.place(), at.progress)?);
-}
-
-/// The error of a request whose body does not fit its head.
-fn malformed(what: &str) -> StoreError {
-    StoreError::KeyDaemon(format!("The key daemon received {what}."))
 }
 
 /// The maximum number of items on a page. With the longest paths, this many make a head of 64 MB.

@@ -3,11 +3,18 @@
 use std::path::Path;
 
 use inmost::{Credential, FileError, Session, SessionOptions, VaultOptions};
+use serde::Serialize;
 
-use super::Renamed;
 use crate::args::KdfArgs;
 use crate::exit::Failure;
 use crate::store::naming;
+
+/// A file that could not be saved under its own path: the path in the damaged store, and the path that it was saved under.
+#[derive(Serialize)]
+pub(super) struct Renamed {
+    pub(super) from: String,
+    pub(super) to: String,
+}
 
 /// The new store. It is created with the first file, so that a wrong passphrase leaves none.
 pub(super) struct NewStore<'a> {

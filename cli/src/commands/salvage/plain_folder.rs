@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::Renamed;
+use super::new_store::Renamed;
 use crate::exit::{Exit, Failure};
 use crate::host_files::{create, keeps_names, make_folder, relative};
 

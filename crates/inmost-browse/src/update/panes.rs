@@ -5,7 +5,8 @@ use super::super::key::{Key, Motion};
 use super::super::layout::Areas;
 use super::super::model::{Action, Content, Dialog, Focus, Item, Model, Right};
 use super::super::past::{Diff, Past};
-use super::{follow, lock, refresh, searching};
+use super::searching;
+use super::showing::{follow, lock, refresh};
 use inmost_console::{display, times};
 
 /// Handles a key.

@@ -6,7 +6,8 @@ use super::super::model::{Content, Dialog, Model, Right};
 use super::super::reader::Reader;
 use super::super::tree::Ticket;
 use super::super::tree::{FolderId, Listing};
-use super::{be_locked, catch_up, refresh};
+use super::keys::catch_up;
+use super::showing::{be_locked, refresh};
 use inmost::FileText;
 
 /// Takes in a reply. One that nobody waits for any more changes nothing.

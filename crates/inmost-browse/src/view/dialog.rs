@@ -9,7 +9,7 @@ use super::super::glyphs::Strip;
 use super::super::model::Dialog;
 use super::super::rows::Place;
 use super::super::theme::Theme;
-use super::{row, rows, sentence};
+use super::lines::{row, rows, sentence};
 
 pub(super) fn paint(dialog: &Dialog, theme: Theme, to: &mut Buffer) -> Option<Position> {
     match dialog {

@@ -10,7 +10,7 @@ use super::super::model::{Focus, Model};
 use super::super::search::{Hit, MOST_HITS, Search};
 use super::super::theme::Theme;
 use super::super::tree::Line;
-use super::{row, rows, sentence};
+use super::lines::{row, rows, sentence};
 use inmost_console::display::count;
 
 pub(super) fn paint(

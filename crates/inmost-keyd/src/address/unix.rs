@@ -10,7 +10,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use super::{canonical, name_of};
+use super::name::{canonical, name_of};
 use crate::error::DaemonError;
 use crate::protocol::Folder;
 
@@ -72,7 +72,7 @@ fn in_temporary(folder: &Path) -> PathBuf {
 
 /// Whether the path of a socket in this folder is short enough for the system.
 fn has_room(folder: &Path) -> bool {
-    folder.as_os_str().len().saturating_add(1).saturating_add(super::NAME_BYTES) < SOCKET_PATH
+    folder.as_os_str().len().saturating_add(1).saturating_add(super::name::NAME_BYTES) < SOCKET_PATH
 }
 
 /// The permissions of a folder of this user; anything else is an error.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use winsafe::co;
 
-use super::{canonical, name_of};
+use super::name::{canonical, name_of};
 use crate::error::DaemonError;
 use crate::peer;
 use crate::protocol::Folder;

@@ -22,8 +22,8 @@ impl UnlockedStore for Client {
         options: &ToolOptions,
     ) -> Result<ToolResult, StoreError> {
         check_screen(options)?;
-        let (request, body) =
-            requests::RunCommand::new(command, options).ok_or(StoreError::TooLarge)?;
+        let (command, body) = requests::CommandHead::new(command).ok_or(StoreError::TooLarge)?;
+        let request = requests::RunCommand { command, options: options.clone() };
         self.call(request, body.as_slice(), &mut |_| {})
     }
 
@@ -105,9 +105,11 @@ impl UnlockedStore for Client {
         let mut results = Vec::with_capacity(files.len());
         let mut rest = files;
         while !rest.is_empty() {
-            let (first, after) = requests::WriteMany::split(rest);
-            let written = match requests::WriteMany::new(first) {
-                Some((request, body)) => self.call(request, body.as_slice(), &mut |_| {}),
+            let (first, after) = requests::split(rest);
+            let written = match requests::heads(first) {
+                Some((files, body)) => {
+                    self.call(requests::WriteMany { files }, body.as_slice(), &mut |_| {})
+                }
                 None => Err(StoreError::TooLarge),
             };
             match written {

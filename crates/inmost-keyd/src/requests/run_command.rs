@@ -1,10 +1,9 @@
 //! A command of the memory tool as a head and a body.
 
-use inmost::{StoreError, ToolCommand, ToolOptions, ViewRange};
+use inmost::{StoreError, ToolCommand, ViewRange};
 use serde::{Deserialize, Serialize};
 
-use super::{RunCommand, malformed};
-use crate::body::{Wiped, join, take};
+use crate::body::{Wiped, join, malformed, take};
 
 /// A command without its paths and texts.
 #[derive(Serialize, Deserialize)]
@@ -18,9 +17,9 @@ pub(crate) enum CommandHead {
     Search,
 }
 
-impl RunCommand {
-    /// The request and its body; `None` for a command that this version does not know, or that is too long.
-    pub(crate) fn new(command: &ToolCommand, options: &ToolOptions) -> Option<(Self, Wiped)> {
+impl CommandHead {
+    /// The head of a command and its body; `None` for a command that this version does not know, or that is too long.
+    pub(crate) fn new(command: &ToolCommand) -> Option<(Self, Wiped)> {
         let (head, texts): (_, Vec<&str>) = match command {
             ToolCommand::View { path, view_range } => {
                 (CommandHead::View { view_range: view_range.clone() }, vec![path])
@@ -41,11 +40,9 @@ impl RunCommand {
             ToolCommand::Search { path, words } => (CommandHead::Search, vec![path, words]),
             _ => return None,
         };
-        Some((Self { command: head, options: options.clone() }, join(&texts)?))
+        Some((head, join(&texts)?))
     }
-}
 
-impl CommandHead {
     /// The command with the paths and texts of the body.
     pub(super) fn with_texts(self, body: &[u8]) -> Result<ToolCommand, StoreError> {
         self.command(body).ok_or_else(|| malformed("a malformed command"))
@@ -91,14 +88,14 @@ mod tests {
             ToolCommand::Rename { old_path: text(), new_path: text() },
             ToolCommand::Search { path: text(), words: text() },
         ] {
-            let new = || RunCommand::new(&command, &ToolOptions::new()).unwrap();
+            let new = || CommandHead::new(&command).unwrap();
             let body = new().1;
-            let again = new().0.command.command(body.as_slice()).unwrap();
+            let again = new().0.command(body.as_slice()).unwrap();
             assert_eq!(format!("{again:?}"), format!("{command:?}"));
-            let second = RunCommand::new(&again, &ToolOptions::new()).unwrap();
+            let second = CommandHead::new(&again).unwrap();
             assert_eq!(second.1.as_slice(), body.as_slice());
             let cut = &body.as_slice()[..body.as_slice().len() - 1];
-            assert!(new().0.command.command(cut).is_none(), "{command:?}");
+            assert!(new().0.command(cut).is_none(), "{command:?}");
         }
     }
 }

@@ -5,8 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use inmost::{NewFile, StoreError};
 use serde::{Deserialize, Serialize};
 
-use super::{WriteMany, malformed};
-use crate::body::{Wiped, join, take};
+use crate::body::{Wiped, join, malformed, take};
 
 /// A file without its path and text.
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -16,26 +15,22 @@ pub(crate) struct FileHead {
     replaces: bool,
 }
 
-impl WriteMany {
-    /// The first of these files, as many as one request should contain and at least one, and the files after them.
-    pub(crate) fn split<'f, 't>(
-        files: &'f [NewFile<'t>],
-    ) -> (&'f [NewFile<'t>], &'f [NewFile<'t>]) {
-        let mut bytes = 0_usize;
-        let fits = |file: &&NewFile<'_>| {
-            bytes = bytes.saturating_add(file.path.len()).saturating_add(file.text.len());
-            bytes <= BODY_BYTES
-        };
-        let count = files.iter().take(FILES).take_while(fits).count().max(1);
-        files.split_at_checked(count).unwrap_or((files, &[]))
-    }
+/// The first of these files, as many as one request should contain and at least one, and the files after them.
+pub(crate) fn split<'f, 't>(files: &'f [NewFile<'t>]) -> (&'f [NewFile<'t>], &'f [NewFile<'t>]) {
+    let mut bytes = 0_usize;
+    let fits = |file: &&NewFile<'_>| {
+        bytes = bytes.saturating_add(file.path.len()).saturating_add(file.text.len());
+        bytes <= BODY_BYTES
+    };
+    let count = files.iter().take(FILES).take_while(fits).count().max(1);
+    files.split_at_checked(count).unwrap_or((files, &[]))
+}
 
-    /// The request for these files and its body; `None` if a file is too long.
-    pub(crate) fn new(files: &[NewFile<'_>]) -> Option<(Self, Wiped)> {
-        let texts: Vec<&str> = files.iter().flat_map(|file| [file.path, file.text]).collect();
-        let files = files.iter().map(FileHead::of).collect();
-        Some((Self { files }, join(&texts)?))
-    }
+/// The heads of these files and their body; `None` if a file is too long.
+pub(crate) fn heads(files: &[NewFile<'_>]) -> Option<(Vec<FileHead>, Wiped)> {
+    let texts: Vec<&str> = files.iter().flat_map(|file| [file.path, file.text]).collect();
+    let heads = files.iter().map(FileHead::of).collect();
+    Some((heads, join(&texts)?))
 }
 
 /// The files of these heads, with the paths and texts of the body.
@@ -82,11 +77,11 @@ mod tests {
     fn received(files: &[NewFile<'_>]) -> (Vec<Received>, usize) {
         let (mut rest, mut received, mut requests) = (files, Vec::new(), 0);
         while !rest.is_empty() {
-            let (first, after) = WriteMany::split(rest);
-            let (request, body) = WriteMany::new(first).unwrap();
-            let json = serde_json::to_string(&request).unwrap();
-            let request: WriteMany = serde_json::from_str(&json).unwrap();
-            for file in super::files(request.files, body.as_slice()).unwrap() {
+            let (first, after) = split(rest);
+            let (heads, body) = heads(first).unwrap();
+            let json = serde_json::to_string(&heads).unwrap();
+            let heads: Vec<FileHead> = serde_json::from_str(&json).unwrap();
+            for file in super::files(heads, body.as_slice()).unwrap() {
                 let times = [file.created, file.modified];
                 received.push((file.path.to_owned(), file.text.len(), times, file.replaces));
             }
@@ -127,13 +122,13 @@ mod tests {
     #[test]
     fn a_body_that_does_not_match_its_head_is_refused() {
         let files = [NewFile::new("path", "text"), NewFile::new("path", "text")];
-        let request = || WriteMany::new(&files).unwrap();
+        let request = || heads(&files).unwrap();
         let body = request().1;
         for length in 0..body.as_slice().len() {
             let cut = &body.as_slice()[..length];
-            assert!(super::files(request().0.files, cut).is_err(), "{length}");
+            assert!(super::files(request().0, cut).is_err(), "{length}");
         }
         let longer = [body.as_slice(), b"x"].concat();
-        assert!(super::files(request().0.files, &longer).is_err());
+        assert!(super::files(request().0, &longer).is_err());
     }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod arrange;
 mod change;
+pub(crate) mod conditional;
 pub(crate) mod edit;
 mod entry;
 mod error;
@@ -20,7 +21,7 @@ mod new_file;
 mod new_text;
 mod page;
 pub(crate) mod path;
-pub(crate) mod precondition;
+mod precondition;
 pub(crate) mod rank;
 pub(crate) mod replace;
 #[cfg(test)]

@@ -7,7 +7,6 @@ mod undoing;
 
 pub use undo::UndoPlan;
 
-use self::undoing::Undoing;
 use crate::session::{HistorySettings, StoreError};
 use crate::vfs::{
     FileError, FileText, HistoryStatus, UndoStep, VersionInfo, VersionPage, VersionQuery,
@@ -173,25 +172,6 @@ impl<'s> History<'s> {
     /// [`FileError::FileTooLarge`], [`FileError::TooManyFiles`] or [`FileError::TooMuchText`] at a quota.
     pub fn restore(&self, number: u64, to: Option<&str>) -> Result<u64, FileError> {
         self.store.restore(number, to)
-    }
-
-    /// Makes the steps of a plan, the newest change first. Each is one atomic change, which the history keeps like any
-    /// other. A step whose file has changed since the plan changes nothing. One whose place is taken is tried again after the
-    /// others. Files and folders that have exchanged their places go back together, in one atomic change. If a deleted folder came
-    /// back in such a change, an undo of that may leave it: no single change deletes a folder and moves others. `progress` gets
-    /// the number of steps done.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the store is locked or fails. The steps before it are then made.
-    pub fn undo(
-        &self,
-        plan: &UndoPlan,
-        progress: impl FnMut(u64),
-    ) -> Result<Vec<Undone>, StoreError> {
-        let mut undoing = Undoing::of(self, &plan.steps);
-        undoing.begin(progress)?;
-        while undoing.go_on()? {}
-        Ok(undoing.finish())
     }
 
     fn undo_step(&self, step: &UndoStep) -> Result<Undone, StoreError> {

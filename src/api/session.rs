@@ -11,8 +11,8 @@ use crate::vfs::path::MemoryPath;
 use crate::vfs::{
     FileError, FileText, FileVersion, FolderEntry, HistoryStatus, LineRange, Metadata, NewFile,
     Page, PageCursor, Precondition, RankQuery, Ranked, SearchMatch, SearchQuery, UndoStep,
-    VersionPage, VersionQuery, WalkEntry, WriteOutcome, arrange, edit, file, grep, list, many,
-    precondition, rank, replace, versions, walk,
+    VersionPage, VersionQuery, WalkEntry, WriteOutcome, arrange, conditional, edit, file, grep,
+    list, many, rank, replace, versions, walk,
 };
 
 use inmost_format::record::history::Channel;
@@ -154,7 +154,7 @@ impl UnlockedStore for Session {
     }
 
     fn version(&self, path: &str) -> Result<Option<FileVersion>, FileError> {
-        precondition::state(self, &MemoryPath::parse(path)?)
+        conditional::state(self, &MemoryPath::parse(path)?)
     }
 
     fn write_if(

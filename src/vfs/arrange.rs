@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-use super::change::not_a_folder;
+use super::conditional::conditional;
 use super::error::FileError;
-use super::folder::{self, ResolvedPath, Target};
+use super::folder::{self, ResolvedPath, Target, not_a_folder};
 use super::name::InvalidPath;
 use super::path::MemoryPath;
 use super::path::Subtree;
-use super::precondition::{Precondition, conditional};
+use super::precondition::Precondition;
 use crate::session::history::{Change, nameless};
 use crate::session::{Session, Txn, reap};
 use inmost_format::record::history::{Before, Operation};

@@ -6,8 +6,7 @@ use inmost_format::secret::Wiped;
 
 use super::error::FileError;
 use super::file::FileView;
-use super::file_text::FileText;
-use super::folder::{self, ResolvedPath, Target};
+use super::folder::{self, ResolvedPath, Target, not_a_folder};
 use super::path::MemoryPath;
 use super::{text, versions};
 use crate::session::history::{Change, nameless};
@@ -71,16 +70,6 @@ pub(super) fn target(
         Target::Root(_) => return Err(FileError::AlreadyExists),
     };
     Ok((resolved, before))
-}
-
-/// The error for a path through a file. The first `depth` names of `path` are the path of that file.
-pub(super) fn not_a_folder(path: &MemoryPath, depth: usize) -> FileError {
-    let mut file = path.clone();
-    for _ in depth..path.depth() {
-        let Some(folder) = file.parent() else { break };
-        file = folder;
-    }
-    FileError::NotAFolder(FileText::from(file.as_str().to_owned()))
 }
 
 /// Checks the quotas for a file that is to have this many bytes. A file may always shrink, so that a store whose quotas

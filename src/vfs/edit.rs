@@ -3,13 +3,14 @@
 use inmost_format::secret::Wiped;
 
 use super::change::{Plan, check_quotas, length, target};
+use super::conditional::conditional;
 use super::error::FileError;
 use super::file::{self, FileView};
 use super::folder::{self, ResolvedPath, Target};
 use super::guard::Guard;
 use super::new_text::{Existing, NewText};
 use super::path::MemoryPath;
-use super::precondition::{FileVersion, Precondition, conditional, version_of};
+use super::precondition::{FileVersion, Precondition};
 use super::search::{SearchResult, near_line};
 use super::{staged, text, versions};
 use crate::limits::STAGE_BYTES;
@@ -72,7 +73,7 @@ pub(crate) fn write_if(
         }
         session.write(|txn| new.write(txn))
     })?;
-    Ok(version_of(number.unwrap_or_default(), text))
+    Ok(FileVersion::of_text(number.unwrap_or_default(), text))
 }
 
 /// Sets the time of the last change of a file, in milliseconds since 1970, if the condition holds. This is no change of the file: its

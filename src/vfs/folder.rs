@@ -14,6 +14,7 @@ use inmost_format::record::{
 };
 
 use super::error::FileError;
+use super::file_text::FileText;
 use super::path::MemoryPath;
 use crate::session::StoreError;
 
@@ -89,6 +90,16 @@ impl ResolvedPath {
     pub(crate) fn store_totals(&self) -> Option<Totals> {
         self.steps.first().map(|step| step.head.totals)
     }
+}
+
+/// The error for a path through a file. The first `depth` names of `path` are the path of that file.
+pub(super) fn not_a_folder(path: &MemoryPath, depth: usize) -> FileError {
+    let mut file = path.clone();
+    for _ in depth..path.depth() {
+        let Some(folder) = file.parent() else { break };
+        file = folder;
+    }
+    FileError::NotAFolder(FileText::from(file.as_str().to_owned()))
 }
 
 /// Puts an object at a path, replacing an existing file; creates missing folders. The tag is the present one of the

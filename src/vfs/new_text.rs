@@ -6,11 +6,11 @@ use inmost_format::record::tree::Owner;
 use inmost_format::record::{NodeSink, ObjectId, RecordId, Tag, rope};
 
 use super::change::{self, check_quotas, info_of, length, set_entry, target};
+use super::conditional::Expected;
 use super::error::FileError;
 use super::file::FileView;
 use super::folder::{self, ResolvedPath};
 use super::path::MemoryPath;
-use super::precondition::Expected;
 use crate::session::{Txn, now};
 
 /// A whole text to write at a path.

@@ -4,12 +4,13 @@ use inmost_format::record::Tag;
 
 use super::arrange;
 use super::change::set_entry;
+use super::conditional::{expectation, state};
 use super::error::FileError;
 use super::file::{self, FileView};
 use super::folder::{ResolvedPath, Target};
 use super::new_text::{Existing, NewText, write_records};
 use super::path::MemoryPath;
-use super::precondition::{FileVersion, Precondition, expectation, state, version_of};
+use super::precondition::{FileVersion, Precondition};
 use super::staged;
 use crate::limits::STAGE_BYTES;
 use crate::session::{Exclusive, Session};
@@ -48,7 +49,7 @@ pub(crate) fn replace(
         let Some((text, modified)) = step else { return Ok(None) };
         let file = NewText::new(new, &text, Existing::Replace);
         let number = put(exclusive, old, &NewText { modified: Some(modified), ..file })?;
-        Ok(Some(version_of(number, &text)))
+        Ok(Some(FileVersion::of_text(number, &text)))
     });
     match (result, differs) {
         (Ok(Some(version)), _) => Ok(version),

@@ -1,10 +1,11 @@
-//! Plans an undo: which file goes back to which version, and what is left because someone else changed it since.
+//! Plans an undo, and makes it: which file goes back to which version, and what is left because someone else changed it since.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::bystanders::is_used_by_others;
-use super::{History, PAGE};
+use super::undoing::Undoing;
+use super::{History, PAGE, Undone};
 use crate::session::{StoreError, VERSIONS_OF_GROUP};
 use crate::vfs::versions::below;
 use crate::vfs::{FileError, FileText, UndoStep, VersionInfo, VersionKind, VersionQuery};
@@ -27,6 +28,25 @@ pub struct UndoPlan {
 }
 
 impl History<'_> {
+    /// Makes the steps of a plan, the newest change first. Each is one atomic change, which the history keeps like any
+    /// other. A step whose file has changed since the plan changes nothing. One whose place is taken is tried again after the
+    /// others. Files and folders that have exchanged their places go back together, in one atomic change. If a deleted folder came
+    /// back in such a change, an undo of that may leave it: no single change deletes a folder and moves others. `progress` gets
+    /// the number of steps done.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store is locked or fails. The steps before it are then made.
+    pub fn undo(
+        &self,
+        plan: &UndoPlan,
+        progress: impl FnMut(u64),
+    ) -> Result<Vec<Undone>, StoreError> {
+        let mut undoing = Undoing::of(self, &plan.steps);
+        undoing.begin(progress)?;
+        while undoing.go_on()? {}
+        Ok(undoing.finish())
+    }
+
     /// Plans to undo the changes that a query lists: each file goes back to its version before them. Files that were
     /// changed again since, by a change that the query does not list, are left. Changes nothing.
     ///

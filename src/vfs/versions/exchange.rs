@@ -13,9 +13,9 @@ use super::restore::{Plan, check_as_of, move_back, record_use};
 use crate::session::history::Change;
 use crate::session::{Session, Txn};
 use crate::vfs::arrange;
-use crate::vfs::change::{check_file_bytes, check_store_bytes, not_a_folder};
+use crate::vfs::change::{check_file_bytes, check_store_bytes};
 use crate::vfs::error::FileError;
-use crate::vfs::folder::{self, ResolvedPath, Target};
+use crate::vfs::folder::{self, ResolvedPath, Target, not_a_folder};
 use crate::vfs::path::MemoryPath;
 
 /// Makes steps of an undo that only together find their places free. Returns the number of each change.

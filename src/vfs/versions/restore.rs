@@ -14,9 +14,9 @@ use crate::limits::STAGE_BYTES;
 use crate::session::history::{Change, nameless};
 use crate::session::{Exclusive, Session, Txn, now};
 use crate::vfs::arrange;
-use crate::vfs::change::{check_quotas, info_of, not_a_folder};
+use crate::vfs::change::{check_quotas, info_of};
 use crate::vfs::error::FileError;
-use crate::vfs::folder::{self, ResolvedPath, Target};
+use crate::vfs::folder::{self, ResolvedPath, Target, not_a_folder};
 use crate::vfs::path::MemoryPath;
 use crate::vfs::{new_text, staged};
 

@@ -1,13 +1,13 @@
 //! Looks at the history of a store, and compares it with the naive one.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use super::requests::{refusal, settings};
-use crate::model::Memory;
 use crate::model::past::{Past, Took};
+use crate::model::{Memory, Refusal, Why};
 use crate::store::{Store, store_error};
 use inmost::internals::show_all;
-use inmost::{FileError, StoreError, VersionInfo, VersionQuery, VersionText};
+use inmost::{FileError, HistorySettings, StoreError, VersionInfo, VersionQuery, VersionText};
 
 /// The log, the oldest entry first.
 pub(super) fn log(store: &Store) -> Result<Vec<VersionInfo>, StoreError> {
@@ -142,3 +142,25 @@ pub(super) fn compare_texts(store: &Store, memory: &Memory, from: usize, every: 
 
 /// A small page, so that the pages are tested too.
 const PAGE: usize = 30;
+
+/// The settings of a history that keeps versions for these milliseconds.
+pub(super) fn settings(keep: u64, room: u64) -> HistorySettings {
+    HistorySettings::keep(Duration::from_millis(keep)).max_bytes(room)
+}
+
+pub(super) fn refusal(error: &FileError) -> Refusal {
+    match error {
+        FileError::VersionGone(_) => Refusal::Gone,
+        FileError::IsAFolder(_) => Refusal::Folder,
+        FileError::NoSuchVersion(number) => Refusal::None(*number),
+        FileError::AlreadyExists => Why::Exists.into(),
+        FileError::NotAFolder(file) => Why::ParentIsFile(file.as_str().to_owned()).into(),
+        FileError::PathBelow(_) => Why::PathBelow.into(),
+        FileError::FileTooLarge(limit) => {
+            Why::FileTooLarge(usize::try_from(*limit).unwrap()).into()
+        }
+        FileError::TooManyFiles(_) => Why::TooManyFiles.into(),
+        FileError::TooMuchText(_) => Why::TooMuchText.into(),
+        other => panic!("unexpected error of the history: {other}"),
+    }
+}

@@ -1,9 +1,8 @@
 //! Requests to the history: each is made to the store and to the naive history, and both are compared.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use super::observe::{log, physical};
+use super::observe::{log, physical, refusal, settings};
 use super::undo::undo;
 use crate::model::aging::ROOM;
 use crate::model::past::{Change, Took};
@@ -38,11 +37,6 @@ fn set(store: &Store, memory: &mut Memory, keep: u64, room: u64) -> Result<(), S
     store.session().history().set(settings(keep, room))?;
     memory.past.was_set = true;
     Ok(())
-}
-
-/// The settings of a history that keeps versions for these milliseconds.
-pub(super) fn settings(keep: u64, room: u64) -> HistorySettings {
-    HistorySettings::keep(Duration::from_millis(keep)).max_bytes(room)
 }
 
 /// After a request that failed in the middle: the history begins anew, with the files that are there.
@@ -165,23 +159,6 @@ fn forget(
     let (least, most) = memory.forget(&path, until, &left, &is_gone);
     assert!((least..=most).contains(&usize::try_from(removed).unwrap()), "{path}: {removed}");
     Ok(())
-}
-
-pub(super) fn refusal(error: &FileError) -> Refusal {
-    match error {
-        FileError::VersionGone(_) => Refusal::Gone,
-        FileError::IsAFolder(_) => Refusal::Folder,
-        FileError::NoSuchVersion(number) => Refusal::None(*number),
-        FileError::AlreadyExists => Why::Exists.into(),
-        FileError::NotAFolder(file) => Why::ParentIsFile(file.as_str().to_owned()).into(),
-        FileError::PathBelow(_) => Why::PathBelow.into(),
-        FileError::FileTooLarge(limit) => {
-            Why::FileTooLarge(usize::try_from(*limit).unwrap()).into()
-        }
-        FileError::TooManyFiles(_) => Why::TooManyFiles.into(),
-        FileError::TooMuchText(_) => Why::TooMuchText.into(),
-        other => panic!("unexpected error of the history: {other}"),
-    }
 }
 
 /// How long versions are kept unless something else is set, in milliseconds.

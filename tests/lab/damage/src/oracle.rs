@@ -41,7 +41,7 @@ impl Oracle {
         let mut roots: Vec<(Arc<Root>, Tag)> = records
             .values()
             .filter_map(|(id, value)| {
-                let tag = inmost_format::record::sealed::tag_of(value)?;
+                let tag = inmost_format::record::layout::tag_of(value)?;
                 match oracle.sealer.open(*id, value, &tag).ok()? {
                     Node::Root(root) => Some((root, tag)),
                     _ => None,

@@ -32,8 +32,8 @@ export interface AdapterOptions extends calls.AdapterOptions {
   definition?: Parameters<typeof betaMemoryTool>[1];
   /**
    * The class `ToolError` of the SDK, from `@anthropic-ai/sdk/lib/tools/ToolError`. Needed only where this package finds another
-   * copy of the SDK than the program, as in a monorepo with two versions: the runner knows its own class, and the model
-   * would read every mistake with `Error: ` before it.
+   * copy of the SDK than the program, as in a monorepo with two versions: the runner knows its own class only, and writes
+   * `Error: ` before a mistake whose text does not begin so.
    */
   ToolError?: new (content: string) => Error;
 }
@@ -45,8 +45,11 @@ export function memoryTool(memory: Store | MemoryTool, options: AdapterOptions =
   // The input as the model sent it, so that an unknown command gets the tool's own error.
   const run = async (input: unknown): Promise<string> => {
     const { content, isError } = await call(input);
-    if (isError) throw new Failure(content);
-    return content;
+    if (!isError) return content;
+    const failure = new Failure(content);
+    // A runner that does not know the class writes `Error: ` before the message.
+    failure.message = content.replace(/^Error: /, '');
+    throw failure;
   };
   const handlers: MemoryToolHandlers = {
     view: run,

@@ -1,7 +1,7 @@
 // The tarball that `npm pack` makes: installed in an empty folder, imported, required, bundled, and its program run.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -32,6 +32,18 @@ test('the tarball works in an empty folder, and in what bundlers make of a progr
   writeFileSync(join(folder, 'a.cjs'), `const { Store, version } = require('inmost'); (async () => {${PROGRAM}})();`);
   for (const program of ['a.mjs', 'a.cjs']) assert.equal(run(process.execPath, [program]), `tea ${packed.version}\n`);
   assert.match(run('npx', ['--offline', 'inmost', '--version']), /^inmost /);
+
+  // The adapter takes the SDK that the program has.
+  mkdirSync(join(folder, 'node_modules', '@anthropic-ai'));
+  symlinkSync(join(PACKAGE, 'node_modules', 'anthropic-sdk-newest'), join(folder, 'node_modules', '@anthropic-ai', 'sdk'), 'junction');
+  const mistake = `
+    import { ToolError } from '@anthropic-ai/sdk/lib/tools/ToolError';
+    import { Store } from 'inmost';
+    import { memoryTool } from 'inmost/anthropic';
+    const tool = memoryTool(await Store.inMemory());
+    await tool.run({ command: 'view' }).catch((error) => console.log(error instanceof ToolError, error.content));`;
+  writeFileSync(join(folder, 'sdk.mjs'), mistake);
+  assert.equal(run(process.execPath, ['sdk.mjs']), 'true Error: Missing required parameter `path` for command view\n');
 
   // A native addon cannot be in a bundle, so the package stays outside it.
   mkdirSync(join(folder, 'out'));

@@ -5,6 +5,8 @@ import { test } from 'node:test';
 
 import Anthropic from '@anthropic-ai/sdk';
 import { ToolError } from '@anthropic-ai/sdk/lib/tools/ToolError';
+import Newest from 'anthropic-sdk-newest';
+import { ToolError as NewestToolError } from 'anthropic-sdk-newest/lib/tools/ToolError';
 import { memoryTool } from 'inmost/anthropic';
 
 import { checkLock, checkParallelCalls, checkSession, result, ROOT } from './adapter.mjs';
@@ -29,6 +31,20 @@ test('a runner gets the exact results from modules that were required', (t) => {
   const require = createRequire(import.meta.url);
   const [adapter, Client] = [require('inmost/anthropic').memoryTool, require('@anthropic-ai/sdk').Anthropic];
   return checkSession(t, (server, memory) => run(server, adapter(memory), Client));
+});
+
+// As in a monorepo, or where this package is installed as a folder: the adapter finds its own copy of the SDK.
+test('a runner of another SDK gets the exact results with its class of errors', (t) =>
+  checkSession(t, (server, memory) => run(server, memoryTool(memory, { ToolError: NewestToolError }), Newest)));
+
+test('a runner of another SDK writes `Error: ` once before a mistake', async (t) => {
+  const inputs = [{ command: 'view' }, { command: 'view', path: `${ROOT}/none` }];
+  const server = await scriptedServer(t, [...inputs.map((input, number) => [call(`t${number}`, input)]), [text('Done.')]]);
+  await run(server, memoryTool(await memoryStore(t)), Newest);
+  assert.deepEqual(server.results(), [
+    [result('t0', 'Error: Missing required parameter `path` for command view', true)],
+    [result('t1', 'Error: The path /memories/none does not exist. Please provide a valid path.', true)],
+  ]);
 });
 
 test('parallel calls have a result each, in their order', (t) => checkParallelCalls(t, runStore));

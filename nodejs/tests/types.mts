@@ -1,9 +1,10 @@
 // Compiled, not run: how TypeScript sees the package from a module that is imported.
 import Anthropic from '@anthropic-ai/sdk';
+import Newest from 'anthropic-sdk-newest';
 import { FileError, InmostError, Store, StoreError, TOOL_DEFINITION, type ErrorCode, type Precondition } from 'inmost';
 import { memoryTool } from 'inmost/anthropic';
 
-export async function runner(client: Anthropic, path: URL): Promise<string> {
+export async function runner(client: Anthropic | Newest, path: URL): Promise<string> {
   await using store = await Store.connect(path);
   const tools = [memoryTool(store), memoryTool(store.memoryTool({ readOnly: true }), { onStoreError: (error: StoreError) => error.code })];
   const message = await client.beta.messages.toolRunner({ model: 'm', max_tokens: 1, messages: [], tools });
@@ -47,6 +48,13 @@ export async function anyLoop(client: Anthropic, store: Store): Promise<void> {
     await client.messages.create({ ...parameters, messages: [{ role: 'user', content: [result] }] });
     await client.beta.messages.create({ ...parameters, messages: [{ role: 'user', content: [result] }] });
   }
+}
+
+export async function newestLoop(client: Newest, store: Store): Promise<void> {
+  const parameters = { model: 'm', max_tokens: 1, tools: [TOOL_DEFINITION] };
+  const content = [(await store.memoryTool().call({})).toBlock()];
+  await client.messages.create({ ...parameters, messages: [{ role: 'user', content }] });
+  await client.beta.messages.create({ ...parameters, messages: [{ role: 'user', content }] });
 }
 
 export function errors(error: unknown): ErrorCode | undefined {

@@ -41,6 +41,7 @@ def methods(tmp_path: Path) -> Iterator[tuple[str, Callable[..., object], dict[s
         "keep": None,
         "plan": store.history.plan_undo(),
         "folder": tmp_path / "backups",
+        "to": tmp_path / "copy",
         "url": "postgres://u@localhost/d",
     }
     database, backups = inmost.Postgres(good["url"]), inmost.Backups.open(good["folder"])

@@ -107,15 +107,27 @@ impl Operation {
         result.map_err(|error| error.raw_os_error())
     }
 
-    /// A scratch folder cannot get a lasting name, nor the other way round.
+    /// A scratch folder cannot get a lasting name, nor the other way round; and paths have a limit.
     fn is_different(&self, root: &Path) -> bool {
         let is_scratch =
             |path: &str| path.split('/').any(|name| ["d~", "e.tmp.1", "f.lock"].contains(&name));
         match self {
-            Self::Rename(old, new) => root.join(old).is_dir() && is_scratch(old) != is_scratch(new),
+            Self::Rename(old, new) if root.join(old).is_dir() => {
+                let deep = new.split('/').count() + depth(&root.join(old));
+                is_scratch(old) != is_scratch(new) || deep > DEEPEST
+            }
             _ => false,
         }
     }
+}
+
+/// Names of a path in a mount of `/memories`.
+const DEEPEST: usize = 19;
+
+/// How many names are below a folder, in the longest path.
+fn depth(folder: &Path) -> usize {
+    let below = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    below.map(|path| 1 + if path.is_dir() { depth(&path) } else { 0 }).max().unwrap_or_default()
 }
 
 fn whole(file: &File) -> io::Result<Vec<u8>> {

@@ -161,6 +161,12 @@ impl ScreenFind {
     pub fn new(range: Range<usize>, kind: &'static str) -> Self {
         Self { range, kind }
     }
+
+    /// What is saved in its place: `[redacted: {kind}]`.
+    #[must_use]
+    pub fn mark(&self) -> String {
+        format!("[redacted: {}]", self.kind)
+    }
 }
 
 /// The screen of a tool; none by default.

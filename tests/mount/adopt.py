@@ -2,11 +2,15 @@
 """Adopts plain folders and takes them out again: nothing is deleted that is not in the memory, and the place of each is remembered.
 
 Argument: the program `inmost`. Needs /dev/fuse; leaves nothing mounted."""
+import errno
 import os
+import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 program = os.path.abspath(sys.argv[1])
 place = tempfile.mkdtemp(prefix="inmost-adopt.")
@@ -116,5 +120,50 @@ assert read(f"{busy}/0.md").startswith(f"{newest[0]}\n"), (newest, read(f"{busy}
 if done.returncode == 0:
     inmost("unmount", busy)
 inmost("unmount", app)
+inmost("lock")
+
+# A unit of systemd mounts a locked store; the folder is never plain, and works after an unlock. It screens as it was told.
+unit = inmost("mount", "--unit", "--screen", "refuse", "--subtree", "/memories/app", at("50% & $HOME"))
+with open(at("inmost-app.service"), "w", encoding="utf-8") as file:
+    file.write(unit)
+if shutil.which("systemd-analyze"):
+    verify = ["systemd-analyze", "--user", "verify", "--man=no", at("inmost-app.service")]
+    checked = subprocess.run(verify, env=dict(os.environ, XDG_RUNTIME_DIR=place), capture_output=True, text=True)
+    assert checked.returncode == 0 and not checked.stderr, checked.stderr
+(line,) = [line.removeprefix("ExecStart=") for line in unit.splitlines() if line.startswith("ExecStart=")]
+mount = subprocess.Popen(shlex.split(line.replace("%%", "%").replace("$$", "$")), env=environment, stderr=subprocess.DEVNULL)
+folder = at("50% & $HOME")
+
+
+def listed():
+    try:
+        return os.listdir(folder)
+    except OSError as error:
+        return error.errno
+
+
+def until(wanted):
+    end = time.monotonic() + 60
+    while listed() != wanted:
+        assert time.monotonic() < end and mount.poll() is None, (listed(), mount.poll())
+        time.sleep(0.05)
+
+
+until(errno.ENOKEY)
+inmost("unlock")
+until(["x"])
+write(folder + "/cash.md", "cash\n")
+assert inmost("cat", "/memories/app/cash.md") == "cash\n"
+card = os.open(folder + "/pay.md", os.O_WRONLY | os.O_CREAT)
+os.write(card, b"4111 1111 1111 1111\n")
+try:
+    os.fsync(card)
+    sys.exit("A number of a card was saved.")
+except OSError as error:
+    assert error.errno == errno.EACCES, error
+os.ftruncate(card, 0)
+os.close(card)
+inmost("unmount", folder)
+assert mount.wait(60) == 0
 inmost("lock")
 print("Folders were adopted and taken out; what was not in the memory is still there.")

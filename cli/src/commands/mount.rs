@@ -1,12 +1,15 @@
 //! `inmost mount` and `inmost unmount`
 
 pub(crate) mod adopt;
+mod unit;
 
+use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
+use clap::ValueEnum;
 use inmost::StoreError;
 use inmost_keyd::{ConnectOptions, OpenStore};
 use inmost_mount::{Mount as Mounted, MountError, MountOptions, OpenAs, unmount};
@@ -21,6 +24,7 @@ use crate::output::print;
 use crate::shell::VARIABLE;
 use crate::store::database;
 use crate::store::opening::{OpenOptions, Readings};
+use crate::store::restrictions::OnFind;
 use crate::{display, streams};
 
 /// Show the memory as a folder, for programs that keep plain files
@@ -39,7 +43,9 @@ use crate::{display, streams};
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost mount --store notes.inmost ~/notes\n  \
-    inmost mount --store notes.inmost --subtree /memories/work --read-only --background ~/work-notes")]
+    inmost mount --store notes.inmost --subtree /memories/work --read-only --background ~/work-notes\n  \
+    inmost mount --store notes.inmost --unit ~/notes > ~/.config/systemd/user/inmost-notes.service")]
+#[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct Mount {
     #[command(flatten)]
     store: StoreArgs,
@@ -55,6 +61,20 @@ pub(crate) struct Mount {
     /// Keep files with such names in memory only, besides those of known programs: a glob of one name. Can be repeated
     #[arg(long, value_name = "GLOB")]
     scratch: Vec<String>,
+
+    /// Look for private keys, API keys, card numbers and IBANs in what programs write, before it is saved. With `refuse`, fsync,
+    /// close and rename fail with EACCES, and the text stays in the folder until it is written anew or the store is locked. It
+    /// is a heuristic that cannot find every secret
+    #[arg(long, value_name = "ACTION")]
+    screen: Option<OnFind>,
+
+    /// Mount even if the store is locked. Every access fails with ENOKEY until `inmost unlock`. No passphrase is asked for
+    #[arg(long, conflicts_with = "background")]
+    allow_locked: bool,
+
+    /// Print a unit for systemd that mounts the folder like this at each login, and mount nothing
+    #[arg(long, conflicts_with_all = ["background", "allow_locked"])]
+    unit: bool,
 
     /// Return once it is mounted. The store must be unlocked with `inmost unlock`
     #[arg(long)]
@@ -86,19 +106,23 @@ pub(crate) struct Unmount {
 
 impl Mount {
     pub(crate) fn run(&self) -> Result<(), Failure> {
+        let shown = Shown {
+            subtree: &self.subtree,
+            scratch: &self.scratch,
+            is_read_only: self.read_only,
+            screen: self.screen,
+        };
+        if self.unit {
+            let text = unit::text(&shown.arguments(&self.store, &self.folder)?)?;
+            return print(text.as_bytes());
+        }
         if self.background {
-            let shown = (self.subtree.as_str(), self.scratch.as_slice(), self.read_only);
-            return start(&self.store, shown, &self.folder);
+            return start(&self.store, &shown, &self.folder);
         }
         if self.detached {
             // Out of reach of the terminal of the process that has started this one.
             let _ = rustix::process::setsid();
         }
-        let store = self.store.open(&OpenOptions {
-            readings: Readings::DoNotCount,
-            hint_compaction: false,
-            ..OpenOptions::default()
-        })?;
         let place = self.store.place()?;
         let is_on_disk = database::url(&place).is_none();
         let options = MountOptions {
@@ -106,21 +130,33 @@ impl Mount {
             is_read_only: self.read_only,
             scratch: self.scratch.clone(),
             disk: is_on_disk.then(|| place.clone()),
+            screen: self.screen.map(|on_find| match on_find {
+                OnFind::Redact => inmost_mount::OnFind::Redact,
+                OnFind::Refuse => inmost_mount::OnFind::Refuse,
+            }),
+            may_be_locked: self.allow_locked,
         };
-        let open: OpenAs = match &*store {
-            OpenStore::Here(session) => {
-                let session = session.clone();
-                Box::new(move |actor| Ok(session.acting_as(actor).into()))
-            }
-            OpenStore::Daemon(_) => {
-                let anchor = self.store.open.anchor.clone();
-                Box::new(move |actor| {
-                    let connect = ConnectOptions::new().as_program().without_recording();
-                    let connect = connect.anchor(anchor.as_deref()).actor(Some(actor));
-                    let client = connect.connect(&place).map_err(StoreError::from)?;
-                    client.map(OpenStore::from).ok_or(StoreError::Locked)
-                })
-            }
+        // The store that this process has unlocked. Kept until the end: dropping it would lock it.
+        let store = if self.allow_locked {
+            None
+        } else {
+            Some(self.store.open(&OpenOptions {
+                readings: Readings::DoNotCount,
+                hint_compaction: false,
+                ..OpenOptions::default()
+            })?)
+        };
+        let open: OpenAs = if let Some(OpenStore::Here(session)) = store.as_deref() {
+            let session = session.clone();
+            Box::new(move |actor| Ok(session.acting_as(actor).into()))
+        } else {
+            let anchor = self.store.open.anchor.clone();
+            Box::new(move |actor| {
+                let connect = ConnectOptions::new().as_program().without_recording();
+                let connect = connect.anchor(anchor.as_deref()).actor(Some(actor));
+                let client = connect.connect(&place).map_err(StoreError::from)?;
+                client.map(OpenStore::from).ok_or(StoreError::Locked)
+            })
         };
         let mounted = Mounted::new(&self.folder, open, &options).map_err(failure)?;
         let shown = display::path(&mounted.folder().display().to_string());
@@ -158,12 +194,43 @@ impl Unmount {
     }
 }
 
+/// What a mount shows, and how.
+struct Shown<'a> {
+    subtree: &'a str,
+    scratch: &'a [String],
+    is_read_only: bool,
+    screen: Option<OnFind>,
+}
+
+impl Shown<'_> {
+    /// The arguments of a process that serves such a mount from any working folder.
+    fn arguments(&self, args: &StoreArgs, folder: &Path) -> Result<Vec<OsString>, Failure> {
+        let absolute = |path: &Path| {
+            std::path::absolute(path).map(OsString::from).map_err(|error| not_started(&error))
+        };
+        let place = args.place()?;
+        let store = if database::url(&place).is_some() { place.into() } else { absolute(&place)? };
+        let mut arguments: Vec<OsString> = vec!["--store".into(), store];
+        arguments.extend(["--subtree".into(), self.subtree.into()]);
+        if let Some(anchor) = &args.open.anchor {
+            arguments.extend(["--anchor".into(), absolute(anchor)?]);
+        }
+        for scratch in self.scratch {
+            arguments.extend(["--scratch".into(), scratch.into()]);
+        }
+        if self.is_read_only {
+            arguments.push("--read-only".into());
+        }
+        if let Some(on_find) = self.screen.and_then(|screen| screen.to_possible_value()) {
+            arguments.extend(["--screen".into(), on_find.get_name().into()]);
+        }
+        arguments.extend(["--".into(), absolute(folder)?]);
+        Ok(arguments)
+    }
+}
+
 /// Starts the process that serves a mount, and waits until it does.
-fn start(
-    args: &StoreArgs,
-    (subtree, scratch, read_only): (&str, &[String], bool),
-    folder: &Path,
-) -> Result<(), Failure> {
+fn start(args: &StoreArgs, shown: &Shown<'_>, folder: &Path) -> Result<(), Failure> {
     let options = OpenOptions { hint_compaction: false, ..OpenOptions::default() };
     let store = args.open(&options)?;
     if let OpenStore::Here(_) = &*store {
@@ -175,21 +242,7 @@ fn start(
     drop(store);
     let program = std::env::current_exe();
     let mut child = Command::new(program.map_err(|error| not_started(&error))?);
-    // Absolute: the process has another working folder.
-    let absolute = |path: &Path| std::path::absolute(path).map_err(|error| not_started(&error));
-    let place = args.place()?;
-    let store = if database::url(&place).is_some() { place } else { absolute(&place)? };
-    child.arg("mount").arg("--detached").arg("--store").arg(store).args(["--subtree", subtree]);
-    if let Some(anchor) = &args.open.anchor {
-        child.arg("--anchor").arg(absolute(anchor)?);
-    }
-    for scratch in scratch {
-        child.args(["--scratch", scratch]);
-    }
-    if read_only {
-        child.arg("--read-only");
-    }
-    child.arg("--").arg(absolute(folder)?);
+    child.args(["mount", "--detached"]).args(shown.arguments(args, folder)?);
     // It lives for days, and must not have the passphrase in its environment.
     let child = child.env_remove(VARIABLE).stdin(Stdio::null());
     // A pipe of the caller must not stay open for as long as the mount lasts.

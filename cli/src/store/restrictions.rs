@@ -64,7 +64,7 @@ pub(crate) struct Restrictions {
 pub(crate) enum OnFind {
     /// Save `[redacted: card number]` or the like in its place
     Redact,
-    /// Save nothing, and tell the agent why
+    /// Save nothing, and return an error
     Refuse,
 }
 

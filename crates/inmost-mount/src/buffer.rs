@@ -8,6 +8,7 @@ use inmost::Wiped;
 use crate::stores::Caller;
 
 /// The bytes of a file, shared by all its handles.
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct Buffer {
     bytes: Wiped<Vec<u8>>,
     /// The version of the file that was read or saved last; `None` if the store has no such file yet.
@@ -22,6 +23,8 @@ pub(crate) struct Buffer {
     pub(crate) is_changed: bool,
     /// Whether everything since the last save was written at the end by handles for appending.
     only_appends: bool,
+    /// Whether the store has marks in the place of something in these bytes.
+    pub(crate) is_redacted: bool,
     /// The time of the last change.
     pub(crate) modified: SystemTime,
     /// Why it could not be saved at the last close.
@@ -55,6 +58,7 @@ impl Buffer {
             is_written: false,
             is_changed: true,
             only_appends: true,
+            is_redacted: false,
             modified: now(),
             failure: None,
             caller,
@@ -179,7 +183,7 @@ impl Buffer {
     pub(crate) fn saved(&mut self, version: u64) {
         (self.base, self.base_bytes, self.same) = (Some(version), self.len(), self.len());
         (self.is_written, self.is_changed, self.only_appends) = (false, false, true);
-        self.failure = None;
+        (self.failure, self.is_redacted) = (None, false);
     }
 
     /// Takes over what the store has now, and forgets what was not saved.

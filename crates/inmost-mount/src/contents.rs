@@ -107,8 +107,9 @@ impl Tree {
         caller: &Caller,
     ) -> Result<(), Errno> {
         let failure = self.buffer(ino)?.failure;
-        // What cannot be text is mended by writing.
-        if failure.is_some_and(|failure| failure.code() != Errno::EILSEQ.code()) {
+        // What cannot be text or was refused by the screen is mended by writing.
+        let mended = [Errno::EILSEQ.code(), Errno::EACCES.code()];
+        if failure.is_some_and(|failure| !mended.contains(&failure.code())) {
             self.save(ino)?;
         }
         self.check_held(ino, handle)?;
@@ -227,6 +228,8 @@ impl Tree {
         }
         if let Some(buffer) = &mut self.file(ino)?.buffer {
             buffer.modified = time;
+            // It was not set above.
+            buffer.is_changed |= buffer.is_redacted;
         }
         Ok(())
     }
@@ -257,6 +260,9 @@ impl Tree {
             return;
         }
         (file.writers, file.known) = (0, None);
+        if file.buffer.as_ref().is_some_and(|buffer| buffer.is_redacted) {
+            let _ = self.notices.send(Notice::Inode(ino));
+        }
         self.save_or_keep(ino);
         self.drop_if_unused(ino);
     }
@@ -290,13 +296,15 @@ impl Tree {
         let (program, process) = (buffer.caller.program.clone(), buffer.caller.process);
         let store = self.writer(&program)?;
         for _ in 0..ATTEMPTS {
+            let marked = self.screened_buffer(ino, &path)?;
             let buffer = self.file(ino)?.buffer.as_mut().ok_or(Errno::ESTALE)?;
-            let text = buffer.text()?;
+            let text = marked.as_ref().map_or_else(|| buffer.text(), |text| Ok(text.as_str()))?;
             let condition = buffer.base.map_or(Precondition::Absent, Precondition::Version);
             let new = NewFile::new(&path, text).modified(buffer.modified);
             match store.files().write_file_if(&new, &condition) {
                 Ok(saved) => {
                     buffer.saved(saved.version);
+                    buffer.is_redacted = marked.is_some();
                     // Others may have created it meanwhile.
                     let known = self.file(ino)?.number.unwrap_or(saved.version);
                     self.is_stored(ino, known);
@@ -315,7 +323,8 @@ impl Tree {
                         return Err(Errno::EISDIR);
                     };
                     let buffer = self.file(ino)?.buffer.as_mut().ok_or(Errno::ESTALE)?;
-                    if now.as_str().as_bytes() == buffer.bytes() {
+                    let text = marked.map_or_else(|| buffer.text().map(copy), Ok)?;
+                    if now.as_str() == text.as_str() {
                         buffer.saved(version);
                         self.is_stored(ino, number);
                         return Ok(());
@@ -326,7 +335,6 @@ impl Tree {
                         let _ = self.notices.send(Notice::Inode(ino));
                         continue;
                     }
-                    let text = Wiped::new(buffer.text()?.to_owned());
                     self.save_beside(&path, version, &text, &program)?;
                     self.is_stored(ino, number);
                     let file = self.file(ino)?;
@@ -358,9 +366,9 @@ impl Tree {
             return Ok(());
         };
         let buffer = file.buffer.as_ref().ok_or(Errno::ESTALE)?;
-        let (text, program) =
-            (Wiped::new(buffer.text()?.to_owned()), buffer.caller.program.clone());
+        let (text, program) = (copy(buffer.text()?), buffer.caller.program.clone());
         let version = buffer.base.unwrap_or_default();
+        let text = self.screened(&path, &text)?.unwrap_or(text);
         self.save_beside(&path, version, &text, &program)?;
         let file = self.file(ino)?;
         file.lose_handles();
@@ -368,6 +376,15 @@ impl Tree {
             buffer.saved(version);
         }
         Err(Errno::ESTALE)
+    }
+
+    /// As [`screened`](Self::screened), for what is in a buffer.
+    fn screened_buffer(&mut self, ino: u64, path: &str) -> Result<Option<Wiped<String>>, Errno> {
+        if self.screen.is_none() {
+            return Ok(None);
+        }
+        let text = copy(self.buffer(ino)?.text()?);
+        self.screened(path, &text)
     }
 
     /// Notes that a file is in the store under this number.
@@ -476,13 +493,18 @@ impl Tree {
     /// Checks that the store accepts a path at which there is nothing.
     ///
     /// # Errors
-    /// `EINVAL`.
+    /// `EINVAL`; `EACCES` if the screen refuses it.
     pub(crate) fn check_path(&mut self, path: &str) -> Result<(), Errno> {
+        self.screen_path(path)?;
         match self.reader()?.files().metadata(path) {
             Ok(_) | Err(FileError::NotFound) => Ok(()),
             Err(error) => Err(self.fail(&error)),
         }
     }
+}
+
+fn copy(text: &str) -> Wiped<String> {
+    Wiped::new(text.to_owned())
 }
 
 fn as_u64(length: usize) -> u64 {

@@ -14,6 +14,7 @@ mod moves;
 mod names;
 mod node;
 mod place;
+mod screening;
 mod stores;
 mod tree;
 
@@ -29,10 +30,11 @@ use std::thread;
 use std::time::Duration;
 
 use fuser::{Config, INodeNo, MountOption, Notifier, Session};
-use inmost::FileError;
+use inmost::{FileError, StoreError};
 
 use filesystem::{MemoryFolder, lock};
 pub use names::ScratchNames;
+pub use screening::OnFind;
 pub use stores::OpenAs;
 use stores::Stores;
 use tree::{Notice, Tree};
@@ -48,6 +50,10 @@ pub struct MountOptions {
     pub scratch: Vec<String>,
     /// The folder of the store, whose disk must have room.
     pub disk: Option<PathBuf>,
+    /// Whether secrets are looked for in what programs write, and what happens to them.
+    pub screen: Option<OnFind>,
+    /// Whether the store may be locked. Then every access fails with `ENOKEY` until it is unlocked.
+    pub may_be_locked: bool,
 }
 
 /// A mounted memory. It is unmounted when this is dropped.
@@ -83,10 +89,16 @@ impl Mount {
         let stores = Stores::new(open, options.disk.clone());
         let owner = (metadata.uid(), metadata.gid());
         let mut tree = Tree::new(stores, scratch, owner, &root, notices);
-        tree.stores.reader().map_err(MountError::Store)?;
-        if !root.starts_with("/memories") || tree.check_path(&root).is_err() {
+        let is_valid = match tree.stores.reader() {
+            Ok(_) => tree.check_path(&root).is_ok(),
+            // A wrong one is found when something is saved.
+            Err(FileError::Store(StoreError::Locked)) if options.may_be_locked => true,
+            Err(error) => return Err(MountError::Store(error)),
+        };
+        if !root.starts_with("/memories") || !is_valid {
             return Err(MountError::Subtree);
         }
+        tree.screen = options.screen;
         let tree = Arc::new(Mutex::new(tree));
         let mut config = Config::default();
         config.mount_options = vec![

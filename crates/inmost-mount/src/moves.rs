@@ -294,6 +294,9 @@ impl Tree {
             return Err(Errno::EFBIG);
         }
         let modified = buffer.modified;
+        let marked = self.screened(new, &text)?;
+        let is_redacted = marked.is_some();
+        let text = marked.unwrap_or(text);
         let is_new = target.is_none() && !self.away.contains_key(new);
         let away = self.away.get(new).map(|away| (away.number, away.version));
         let replaced = match (target, away) {
@@ -333,6 +336,7 @@ impl Tree {
         file.is_scratch = false;
         if let Some(buffer) = &mut file.buffer {
             buffer.saved(saved.version);
+            buffer.is_redacted = is_redacted;
         }
         if file.handles == 0 {
             file.buffer = None;

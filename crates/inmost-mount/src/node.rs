@@ -74,7 +74,10 @@ impl Node {
             What::File(file) => {
                 file.is_scratch
                     || file.number.is_none()
-                    || file.buffer.as_ref().is_some_and(|buffer| buffer.is_changed)
+                    || file
+                        .buffer
+                        .as_ref()
+                        .is_some_and(|buffer| buffer.is_changed || buffer.is_redacted)
             }
         }
     }

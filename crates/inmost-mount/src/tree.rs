@@ -15,6 +15,7 @@ use inmost_keyd::OpenStore;
 use crate::buffer::now;
 use crate::names::{self, ScratchNames};
 use crate::node::{File, Node, What};
+use crate::screening::OnFind;
 use crate::stores::{Stores, errno, no_key};
 
 /// The tree.
@@ -22,6 +23,7 @@ pub(crate) struct Tree {
     pub(crate) stores: Stores,
     pub(crate) root: String,
     pub(crate) scratch: ScratchNames,
+    pub(crate) screen: Option<OnFind>,
     pub(crate) owner: (u32, u32),
     pub(crate) nodes: HashMap<u64, Node>,
     /// The inode at each path that is known.
@@ -68,6 +70,7 @@ impl Tree {
         Self {
             stores,
             scratch,
+            screen: None,
             owner,
             nodes: HashMap::from([(ROOT, node)]),
             paths: BTreeMap::from([(root.to_owned(), ROOT)]),

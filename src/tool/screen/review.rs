@@ -59,7 +59,7 @@ fn redact(input: &ScreenInput<'_>, finds: Vec<ScreenFind>) -> Result<Cleared, Re
     }
 
     let finds = united(finds);
-    let marks: Vec<_> = finds.iter().map(|find| format!("[redacted: {}]", find.kind)).collect();
+    let marks: Vec<_> = finds.iter().map(ScreenFind::mark).collect();
     let mut parts = Vec::with_capacity(finds.len().saturating_mul(2).saturating_add(1));
     let mut kept_from = new.start;
     for (find, mark) in finds.iter().zip(&marks) {

@@ -17,13 +17,14 @@ use self::plain::{
     Found, beside, date, delete_taken, export, is_without_files, look, newest_plain, of_folder,
     unused,
 };
-use super::{failure, start};
+use super::{Shown, failure, start};
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
 use crate::host_files;
 use crate::output::say;
 use crate::store::database;
 use crate::store::opening::{OpenOptions, Readings};
+use crate::store::restrictions::OnFind;
 use crate::{display, streams};
 
 /// Move a plain folder into the memory, and mount the memory in its place
@@ -60,6 +61,11 @@ pub(crate) struct Adopt {
     /// Leave out what the memory cannot keep: files that are not UTF-8, links, names. They stay in `FOLDER.plain-DATE`
     #[arg(long, conflicts_with = "delete_plain")]
     skip: bool,
+
+    /// Look for secrets in what programs write to the mount from now on: see `inmost mount --help`. What is taken in is not
+    /// screened
+    #[arg(long, value_name = "ACTION", conflicts_with = "undo")]
+    screen: Option<OnFind>,
 
     /// The name in the memory, in place of that of the folder or project
     #[arg(long, value_name = "NAME")]
@@ -119,7 +125,7 @@ impl Adopt {
             if self.dry_run {
                 return say(&format!("{shown} is adopted already. It would be mounted again.\n"));
             }
-            start(&self.store, (&root, &[], false), &folder)?;
+            start(&self.store, &self.shown(&root), &folder)?;
             return say(&format!("Mounted {root} at {shown} again.\n"));
         }
         check_new(&root, exists && adopted.is_none() && self.name.is_none())?;
@@ -154,7 +160,7 @@ impl Adopt {
         // Nobody finds the files there any more; what was opened before is still open, or was written before this look.
         let started = unused(&plain)
             .and_then(|()| unchanged(&look(&store, &plain, &root), &found, &folder))
-            .and_then(|()| start(&self.store, (&root, &[], false), &folder));
+            .and_then(|()| start(&self.store, &self.shown(&root), &folder));
         drop(store);
         if let Err(failure) = started {
             // As it was before.
@@ -178,6 +184,11 @@ impl Adopt {
         say(&format!(
             "The plain files are in {kept}. Delete them when everything works; `inmost adopt --undo` needs only the memory.\n"
         ))
+    }
+
+    /// What is mounted.
+    fn shown<'a>(&self, root: &'a str) -> Shown<'a> {
+        Shown { subtree: root, scratch: &[], is_read_only: false, screen: self.screen }
     }
 
     /// The store, as it is kept beside the folder.

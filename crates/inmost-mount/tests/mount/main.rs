@@ -15,3 +15,4 @@ mod mounted;
 mod others;
 mod programs;
 mod rules;
+mod screen;

@@ -29,6 +29,8 @@ pub(crate) fn options() -> MountOptions {
         is_read_only: false,
         scratch: Vec::new(),
         disk: None,
+        screen: None,
+        may_be_locked: false,
     }
 }
 

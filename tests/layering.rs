@@ -51,8 +51,8 @@ const CRATES: [Crate; 10] = [
     Crate {
         folder: "crates/inmost-sync/src",
         layers: &[
-            &["chains", "diff", "error", "names"],
-            &["merge"],
+            &["diff", "error", "names", "rules"],
+            &["chains", "merge"],
             &["tree"],
             &["pool"],
             &["object"],

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::device::{Device, Shown};
 use crate::error::SyncError;
 use crate::names::folders;
+use crate::rules::{Rule, holds};
 use crate::store::{Entry, Refused, Store};
 use crate::tree::FileId;
 
@@ -160,7 +161,12 @@ impl Device {
                     }
                 }
                 (Some(want), None) => {
-                    let Some((number, entry)) = fresh.get(want.path.as_str()) else { continue };
+                    let Some((number, entry)) = fresh.get(want.path.as_str()) else {
+                        if !holds(Rule::HeldIsNotGone) {
+                            self.shown.insert(id, want);
+                        }
+                        continue;
+                    };
                     if version == Some(entry.version)
                         || store.read(&entry.path)?.as_ref() == Some(&want.text)
                     {
@@ -197,7 +203,7 @@ fn take(
     }
     if entry.path == want.path {
         (shown.path, shown.wanted, shown.paths) = (want.path, want.wanted, want.paths);
-    } else if entry.path == aside(id) {
+    } else if entry.path == aside(id) && holds(Rule::KnowAside) {
         // A crash came while it was aside: nobody has renamed it.
         shown.path.clone_from(&entry.path);
     }

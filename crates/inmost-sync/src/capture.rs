@@ -11,6 +11,7 @@ use crate::device::{Device, Shown, random};
 use crate::error::SyncError;
 use crate::object::{Change, Changes, MOST_BASES, seal};
 use crate::pool::Pool;
+use crate::rules::{Rule, holds};
 use crate::store::{Entry, Store};
 use crate::tree::{Base, FileId, Text, TextHead, copy_id, copy_path, tree};
 
@@ -64,6 +65,9 @@ impl Device {
     /// They are published as these copies.
     fn unshown(&self, found: &Found, resolved: &BTreeSet<FileId>) -> Vec<(FileId, TextHead)> {
         let mut unshown = Vec::new();
+        if !holds(Rule::PublishHidden) {
+            return unshown;
+        }
         for (id, shown) in self.shown.iter().filter(|(_, shown)| shown.copy_of.is_none()) {
             let is_replaced = match found.files.get(id) {
                 Some(Local::Gone | Local::Changed { text: Some(_), .. }) => true,
@@ -241,7 +245,11 @@ impl Device {
                     Some(Local::Same) | None => false,
                 }
         };
-        copies.filter(is_resolved).map(|(origin, _)| origin).collect()
+        copies
+            .filter(|_| holds(Rule::PublishCopies))
+            .filter(is_resolved)
+            .map(|(origin, _)| origin)
+            .collect()
     }
 
     fn draft_shown(
@@ -254,7 +262,7 @@ impl Device {
         let (text, path, version) = match local {
             Local::Gone => {
                 if shown.copy_of.is_none() {
-                    let (over, paths) = (shown.texts.clone(), shown.paths.clone());
+                    let (over, paths) = (self.replaced(&shown.texts), self.replaced(&shown.paths));
                     draft.push(Change::Delete { file: id, over, paths });
                 }
                 draft.tops.push((id, None));
@@ -283,8 +291,14 @@ impl Device {
         }
         if has_text {
             now.bases = self.bases_for(shown);
+            now.texts = self.replaced(&shown.texts);
         }
         draft.add(id, Top { shown: now, has_text, has_path });
+    }
+
+    /// The states that a change replaces: those that were shown.
+    fn replaced(&self, shown: &Vector) -> Vector {
+        if holds(Rule::ReplaceShownOnly) { shown.clone() } else { self.vector.clone() }
     }
 
     fn draft_fresh(
@@ -297,7 +311,8 @@ impl Device {
         let named = Zeroizing::new([path.as_bytes(), b"\0", text.as_bytes()].concat());
         let digest = prf::checksum(&named);
         let mut id = FileId(self.circle.key.file_id(&self.circle.id, &digest));
-        if self.heads.contains_key(&id) || self.shown.contains_key(&id) {
+        let is_known = self.heads.contains_key(&id) || self.shown.contains_key(&id);
+        if is_known && holds(Rule::FreshId) {
             id = FileId(random()?);
         }
         let shown = Shown {

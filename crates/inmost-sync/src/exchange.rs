@@ -7,6 +7,7 @@ use crate::device::Device;
 use crate::error::SyncError;
 use crate::object::{Changes, Sealed, open};
 use crate::place::Place;
+use crate::rules::{Rule, holds};
 
 /// What was exchanged.
 #[derive(Default)]
@@ -22,7 +23,8 @@ impl Device {
     pub(crate) fn whole(&self, place: &impl Place, listed: &BTreeSet<Dot>) -> BTreeSet<Dot> {
         let is_whole = |sealed: &&Sealed| {
             listed.contains(&sealed.dot)
-                && (self.is_read(&sealed.dot)
+                && (!holds(Rule::CompareBytes)
+                    || self.is_read(&sealed.dot)
                     || place
                         .get(&sealed.dot)
                         .is_ok_and(|bytes| bytes.as_ref() == Some(&sealed.bytes)))
@@ -53,7 +55,8 @@ impl Device {
     /// Drops objects from the outbox that the place has and that the other devices have read. Of those that some have not, the newest are
     /// kept: a place may lose what it has listed.
     pub(crate) fn settle(&mut self, whole: &BTreeSet<Dot>) {
-        let rest = self.outbox.len().saturating_sub(KEPT);
+        let kept = if holds(Rule::KeepUntilRead) { KEPT } else { 0 };
+        let rest = self.outbox.len().saturating_sub(kept);
         let mut at = 0;
         let mut outbox = std::mem::take(&mut self.outbox);
         outbox.retain(|sealed| {
@@ -108,8 +111,9 @@ impl Device {
     /// Whether all was read that its device had read, and its states replace nothing else: what they replace must not depend on the
     /// order of reading.
     fn is_ready(&self, changes: &Changes) -> bool {
-        self.chains.is_within(&changes.seen, &self.vector)
-            && changes.vectors().all(|vector| self.chains.is_within(vector, &changes.seen))
+        !holds(Rule::ReadInOrder)
+            || self.chains.is_within(&changes.seen, &self.vector)
+                && changes.vectors().all(|vector| self.chains.is_within(vector, &changes.seen))
     }
 
     /// Opens an object if its predecessor was read. One that cannot be read is waited for, and keeps nothing else from being read.

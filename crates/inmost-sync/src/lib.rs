@@ -21,6 +21,7 @@ mod names;
 mod object;
 mod place;
 mod pool;
+mod rules;
 mod state_file;
 mod store;
 mod sync;

@@ -15,6 +15,7 @@ use crate::error::SyncError;
 use crate::invitation;
 use crate::object::{Circle, is_label, open};
 use crate::place::Place;
+use crate::rules::{Rule, holds};
 use crate::state_file::{StateFile, StateStore};
 use crate::store::Store;
 
@@ -228,7 +229,9 @@ pub(crate) fn run(
         if run.device.plan.is_empty() {
             break;
         }
-        run.save()?;
+        if holds(Rule::SaveBeforeShow) {
+            run.save()?;
+        }
         let done = run.device.carry_out(store)?;
         report.changed += done.changed;
         run.device.recover(store, &done)?;
@@ -274,9 +277,10 @@ impl<S: StateStore, T: Store> Run<'_, S, T> {
         let is_older = shown.any(|shown| {
             files.get(&shown.number).is_some_and(|entry| entry.version < shown.version)
         });
+        let is_put_back = is_older || self.store.commit()? < self.device.commit;
         let is_new_doubt = is_doubtful && !self.device.was_doubtful;
         self.device.was_doubtful = is_doubtful;
-        if is_older || is_new_doubt || self.store.commit()? < self.device.commit {
+        if is_put_back && holds(Rule::NoticePutBack) || is_new_doubt && holds(Rule::NoticeDoubt) {
             // What is in the store may be older than what was shown. It must not count as a change, nor what it lacks as deleted.
             self.device.shown.clear();
             self.device.plan.clear();
@@ -295,7 +299,7 @@ impl<S: StateStore, T: Store> Run<'_, S, T> {
                 }
             }
         }
-        self.save()
+        if holds(Rule::SaveBeforePut) { self.save() } else { Ok(()) }
     }
 
     fn pull(

@@ -4,10 +4,12 @@
 //! at any step of store, state and place; backups of them are put back. At the end everything becomes visible and all devices
 //! synchronise in turns. Then they must show the same files, publish nothing more, and have lost no line that nobody removed.
 //!
-//! `INMOST_SYNC_SEED` replays one schedule, and `INMOST_SYNC_SCHEDULES` runs as many.
+//! `INMOST_SYNC_SEED` replays one schedule, `INMOST_SYNC_SCHEDULES` runs as many, and `INMOST_SYNC_RULE_SCHEDULES` runs as many at most
+//! without each rule.
 
 mod model;
 mod simulator;
+mod turns;
 
 use inmost::Session;
 use inmost_format::crypto::ids::StoreId;
@@ -15,16 +17,16 @@ use inmost_format::crypto::keys::CircleKey;
 use inmost_format::secret::SecretBytes;
 
 use self::model::{MemoryPlace, MemoryState};
-use self::simulator::{World, failure};
+use self::simulator::failure;
 use crate::chains::{Dot, LogId, Tag, Vector};
 use crate::device::Device;
 use crate::object::{Change, Changes, Circle, seal};
 use crate::pool::Pool;
+use crate::rules::{Rule, switch};
 use crate::sync::run;
 
 #[test]
 fn devices_show_the_same_files_and_lose_nothing() {
-    let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     if let Some(seed) = number("INMOST_SYNC_SEED") {
         let found = failure(seed, true);
         assert!(found.is_none(), "seed {seed}: {found:?}");
@@ -38,21 +40,45 @@ fn devices_show_the_same_files_and_lose_nothing() {
     assert!(failed.is_empty(), "{} of {schedules} schedules: {shown:#?}", failed.len());
 }
 
-/// One device works at a time, and all synchronise after each step: then all show what it shows, so nothing that was removed
-/// comes back, and nothing is merged or copied.
+/// Without any of its rules, synchronisation fails soon. A rule that could be left out would be one too many, or the simulator would
+/// be blind.
 #[test]
-fn devices_in_turns_are_like_one_device() {
-    for seed in 0..60 {
-        let mut world = World::new(seed);
-        for step in 0..12 {
-            let device = world.act_anywhere();
-            let expected = world.tree(device);
-            world.make_quiet(device);
-            for other in 0..world.devices() {
-                assert_eq!(world.tree(other), expected, "seed {seed}, step {step}, device {other}");
-            }
+fn each_rule_prevents_a_failure() {
+    let most = number("INMOST_SYNC_RULE_SCHEDULES");
+    // The others take a minute.
+    let rules = if most.is_some() { &Rule::ALL[..] } else { &Rule::ALL[..7] };
+    let most = most.unwrap_or(500);
+    let mut superfluous = Vec::new();
+    for rule in rules {
+        switch::OFF.set(Some(*rule));
+        let fails = |seed: &u64| {
+            let is_failure = || {
+                failure(*seed, false).is_some()
+                    || seed.is_multiple_of(10) && turns::failure(*seed / 10).is_some()
+            };
+            std::panic::catch_unwind(is_failure).unwrap_or(true)
+        };
+        let first = (0..most).find(fails);
+        switch::OFF.set(None);
+        eprintln!("{rule:?}: {first:?}");
+        if first.is_none() {
+            superfluous.push(*rule);
         }
     }
+    assert!(superfluous.is_empty(), "{superfluous:?} can be left out");
+}
+
+#[test]
+fn devices_in_turns_are_like_one_device() {
+    let schedules = number("INMOST_SYNC_TURNS").unwrap_or(60);
+    let failed: Vec<(u64, String)> =
+        (0..schedules).filter_map(|seed| Some((seed, turns::failure(seed)?))).collect();
+    let shown: Vec<_> = failed.iter().take(8).collect();
+    assert!(failed.is_empty(), "{} of {schedules} schedules: {shown:#?}", failed.len());
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|text| text.parse().ok())
 }
 
 fn circle(key: u8) -> Circle {

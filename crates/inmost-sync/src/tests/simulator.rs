@@ -1,13 +1,14 @@
 //! Schedules of several devices.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use inmost_format::crypto::ids::StoreId;
 use inmost_format::crypto::keys::CircleKey;
 use inmost_format::crypto::rng::seeded::dangerous_seed;
 use inmost_format::secret::SecretBytes;
 
-use super::model::{Fuse, MemoryPlace, MemoryState, ModelStore};
+use super::model::{Fuse, MemoryPlace, MemoryState, ModelStore, Objects};
 use crate::chains::{Dot, LogId, Tag};
 use crate::device::Device;
 use crate::object::Circle;
@@ -37,11 +38,11 @@ impl Rng {
         mixed ^ (mixed >> 31)
     }
 
-    fn below(&mut self, end: usize) -> usize {
+    pub(super) fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.next() % u64::try_from(end).unwrap()).unwrap()
     }
 
-    fn is_one_in(&mut self, number: usize) -> bool {
+    pub(super) fn is_one_in(&mut self, number: usize) -> bool {
         self.below(number) == 0
     }
 
@@ -55,12 +56,13 @@ struct Node {
     store: ModelStore,
     state: MemoryState,
     backup: Option<(ModelStore, MemoryState)>,
+    was_put_back: bool,
     clock: u64,
 }
 
 pub(super) struct World {
-    rng: Rng,
-    place: MemoryPlace,
+    pub(super) rng: Rng,
+    pub(super) place: MemoryPlace,
     nodes: Vec<Node>,
     lines: u64,
     created: BTreeSet<String>,
@@ -115,7 +117,20 @@ impl World {
         let mut objects = self.place.0.borrow_mut();
         let truth = objects.truth.clone();
         objects.views.insert(device, truth);
-        self.nodes.push(Node { fuse, store, state, backup: None, clock });
+        self.nodes.push(Node { fuse, store, state, backup: None, was_put_back: false, clock });
+    }
+
+    /// A copy of a device goes on beside it.
+    fn copy(&mut self, device: usize) {
+        let node = &self.nodes[device];
+        let fuse = Fuse::default();
+        let state = MemoryState::with(fuse.clone());
+        state.set(&node.state.get());
+        let store = node.store.clone();
+        let store = ModelStore { fuse: fuse.clone(), meddler: Rc::default(), ..store };
+        let (clock, backup) = (node.clock, None);
+        self.nodes.push(Node { fuse, store, state, backup, was_put_back: true, clock });
+        self.nodes[device].was_put_back = true;
     }
 
     pub(super) fn devices(&self) -> usize {
@@ -135,7 +150,7 @@ impl World {
         let kind = *self.rng.of(&[
             "act", "act", "act", "act", "act", "act", "act", "act", "see", "see", "sync", "sync",
             "sync", "sync", "sync", "crash", "crash", "backup", "restore", "rollback", "join",
-            "junk", "lose", "small", "full", "no place",
+            "junk", "lose", "small", "full", "no place", "meddle", "meddle", "copy",
         ]);
         if self.is_shown {
             eprintln!("{kind} {device}: {:?}", self.tree(device));
@@ -150,21 +165,13 @@ impl World {
                 self.sync(device, false).unwrap();
             }
             "crash" => {
-                let steps = u32::try_from(self.rng.below(9)).unwrap();
-                let is_after = self.rng.is_one_in(2);
-                self.nodes[device].fuse.set(Some((steps, is_after)));
-                let _ = self.sync(device, false);
-                self.nodes[device].fuse.set(None);
+                self.crash(device);
             }
-            "backup" => {
-                let node = &mut self.nodes[device];
-                let state = MemoryState::with(node.fuse.clone());
-                state.set(&node.state.get());
-                node.backup = Some((node.store.clone(), state));
-            }
+            "backup" => self.back_up(device),
             "restore" => self.restore(device, true),
             "rollback" => self.restore(device, false),
             "join" if self.nodes.len() < 5 => self.join(),
+            "copy" if self.nodes.len() < 5 => self.copy(device),
             "junk" => {
                 let (log, tag) = (LogId([9; 16]), Tag([self.rng.below(9).try_into().unwrap(); 16]));
                 let dot = Dot { log, number: 1, tag };
@@ -177,11 +184,25 @@ impl World {
             "small" => {
                 let most = &self.nodes[device].store.most;
                 most.set(if most.get().is_some() { None } else { Some(12) });
+                self.see(device);
+                self.sync(device, false).unwrap();
+                self.act(device);
             }
             "full" => {
                 self.nodes[device].store.is_full.set(true);
                 let _ = self.sync(device, false);
                 self.nodes[device].store.is_full.set(false);
+            }
+            "meddle" => {
+                let line = format!("L{}", self.lines + 1);
+                let steps = u32::try_from(self.rng.below(4)).unwrap();
+                let meddler = self.nodes[device].store.meddler.clone();
+                *meddler.borrow_mut() = Some((steps, line));
+                self.see(device);
+                self.sync(device, false).unwrap();
+                if meddler.take().is_none() {
+                    self.line();
+                }
             }
             "no place" => {
                 let (is_absent, is_full) = (self.rng.is_one_in(2), self.rng.is_one_in(2));
@@ -198,23 +219,66 @@ impl World {
         }
     }
 
-    /// The place loses an object that its device still keeps.
-    fn lose(&mut self, device: usize) {
-        let kept = Device::decode(&self.nodes[device].state.get()).unwrap().outbox;
+    /// A device synchronises and crashes at some step.
+    pub(super) fn crash(&mut self, device: usize) {
+        let steps = u32::try_from(self.rng.below(9)).unwrap();
+        let is_after = self.rng.is_one_in(2);
+        self.nodes[device].fuse.set(Some((steps, is_after)));
+        let _ = self.sync(device, false);
+        self.nodes[device].fuse.set(None);
+    }
+
+    pub(super) fn back_up(&mut self, device: usize) {
+        let node = &mut self.nodes[device];
+        let state = MemoryState::with(node.fuse.clone());
+        state.set(&node.state.get());
+        node.backup = Some((node.store.clone(), state));
+    }
+
+    /// A backup is put back of a device that has published all that it had, with its state.
+    pub(super) fn put_back(&mut self, device: usize) {
+        let node = &mut self.nodes[device];
+        let Some((store, state)) = node.backup.take() else { return };
+        node.state.set(&state.get());
+        node.store = store;
+        node.was_put_back = true;
+    }
+
+    /// The place loses or cuts an object that its device must still keep, because another one that it knows has not read it.
+    pub(super) fn lose(&mut self, device: usize) {
+        let state = |node: &Node| Device::decode(&node.state.get()).unwrap();
+        let node = &self.nodes[device];
+        if node.was_put_back {
+            return;
+        }
+        let own = state(node);
+        let others: Vec<_> =
+            self.nodes.iter().filter(|node| !node.was_put_back).map(state).collect();
+        let is_unread = |dot: &Dot| {
+            let mut others = others.iter().filter(|other| own.peers.contains_key(&other.log));
+            others.any(|other| !other.chains.contains(dot))
+        };
+        let mut objects = self.place.0.borrow_mut();
+        let put = objects.truth.keys().filter(|dot| own.chains.contains(dot) && dot.log == own.log);
+        let kept: Vec<Dot> = put.filter(|dot| is_unread(dot)).copied().collect();
         if kept.is_empty() {
             return;
         }
-        let dot = self.rng.of(&kept).dot;
+        let dot = *self.rng.of(&kept);
+        let is_cut = self.rng.is_one_in(2);
         self.lost.insert(dot);
-        let mut objects = self.place.0.borrow_mut();
-        objects.truth.remove(&dot);
-        objects.views.values_mut().for_each(|view| {
-            view.remove(&dot);
-        });
+        let Objects { truth, views, .. } = &mut *objects;
+        for object in views.values_mut().chain([truth]) {
+            if is_cut {
+                object.entry(dot).and_modify(|bytes| bytes.truncate(9));
+            } else {
+                object.remove(&dot);
+            }
+        }
     }
 
     /// Some of the objects become visible to a device, some of them in part.
-    fn see(&mut self, device: usize) {
+    pub(super) fn see(&mut self, device: usize) {
         let mut objects = self.place.0.borrow_mut();
         let truth: Vec<_> =
             objects.truth.iter().map(|(dot, bytes)| (*dot, bytes.clone())).collect();
@@ -232,7 +296,8 @@ impl World {
     fn restore(&mut self, device: usize, is_noticed: bool) {
         let Some((store, state)) = self.nodes[device].backup.clone() else { return };
         // What the place has lost and its device too is gone.
-        let is_lost = |dot: &Dot| !self.place.0.borrow().truth.contains_key(dot);
+        let is_lost =
+            |dot: &Dot| self.place.0.borrow().truth.get(dot).is_none_or(|bytes| bytes.len() < 99);
         if self.lost.iter().any(is_lost) {
             return;
         }
@@ -248,16 +313,18 @@ impl World {
             self.created.iter().filter(|line| !held.contains(*line) && !kept.contains(*line));
         self.excused.extend(lost.cloned().collect::<Vec<_>>());
         let node = &mut self.nodes[device];
+        node.was_put_back = true;
         let restored = MemoryState::with(node.fuse.clone());
         restored.set(&state.get());
         let saved = Device::decode(&node.state.get()).unwrap();
         if is_noticed && saved.commit > store.commits.get() {
             // The store is put back without its state. After more changes its count of commits would tell nothing.
             node.store = store;
-            for _ in 0..self.rng.below(3) {
+            let acts = self.rng.below(3);
+            for _ in 0..acts {
                 self.act(device);
             }
-            self.sync(device, true).unwrap();
+            self.sync(device, acts > 0).unwrap();
             // Somebody accepts it. Until then, another copy that is put back would not be noticed.
             self.sync(device, false).unwrap();
             return;
@@ -265,7 +332,7 @@ impl World {
         (node.store, node.state) = (store, restored);
     }
 
-    fn sync(&mut self, device: usize, is_doubtful: bool) -> Result<Report, String> {
+    pub(super) fn sync(&mut self, device: usize, is_doubtful: bool) -> Result<Report, String> {
         let node = &self.nodes[device];
         let before = lines_of(&node.store);
         let view = self.place.seen_by(device, node.fuse.clone());
@@ -316,6 +383,17 @@ impl World {
                 return Err(format!("trees differ: {tree:?} / {device} {other:?}"));
             }
         }
+        // A store that was put back without its state repeats what it cannot recognise.
+        let may_not_repeat = self.nodes.iter().all(|node| !node.was_put_back);
+        let mut texts = BTreeSet::new();
+        for (path, text) in &tree {
+            let mut lines = BTreeSet::new();
+            let has_repeated = text.lines().any(|line| !lines.insert(line));
+            let is_twice = text.contains('L') && !texts.insert(text);
+            if path.starts_with("moving ") || may_not_repeat && (has_repeated || is_twice) {
+                return Err(format!("{path} is wrong: {tree:?}"));
+            }
+        }
         let lines: BTreeSet<&str> = tree.iter().flat_map(|(_, text)| text.lines()).collect();
         let is_lost = |line: &&String| {
             !lines.contains(line.as_str())
@@ -340,14 +418,8 @@ impl World {
         store.files.borrow_mut().insert(version, (path.to_owned(), text, version));
     }
 
-    pub(super) fn act_anywhere(&mut self) -> usize {
-        let device = self.rng.below(self.nodes.len());
-        self.act(device);
-        device
-    }
-
     /// What people and agents do.
-    fn act(&mut self, device: usize) {
+    pub(super) fn act(&mut self, device: usize) {
         let kind = *self.rng.of(&[
             "create", "same", "edit", "edit", "edit", "append", "append", "rename", "delete",
             "folder", "swap", "replace",

@@ -1,0 +1,82 @@
+//! The rules that keep devices from losing or repeating texts. Tests switch single ones off: the simulator must then fail.
+
+/// A rule. What each one prevents stands where it is used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Rule {
+    /// An object is read after all that its device had read.
+    ReadInOrder,
+    /// The branches of a log that copies of a device write do not stand for each other.
+    BranchesApart,
+    /// An object is saved before it is put.
+    SaveBeforePut,
+    /// What is about to be shown is saved before.
+    SaveBeforeShow,
+    /// A store that was put back is recognised by its versions and its count of commits.
+    NoticePutBack,
+    /// What a store of unknown freshness lacks is not deleted.
+    NoticeDoubt,
+    /// A file that a crash left aside was not renamed.
+    KnowAside,
+    /// What the store does not take is not shown, so that it does not count as deleted.
+    HeldIsNotGone,
+    /// A change replaces what was shown, and nothing else that is known.
+    ReplaceShownOnly,
+    /// A change to a conflict publishes the copies that are left.
+    PublishCopies,
+    /// A change to a conflict publishes the copies that the store did not take.
+    PublishHidden,
+    /// Texts are shown and files are removed under preconditions, which are up to the store: only that of the simulator ignores them.
+    #[cfg(test)]
+    Preconditions,
+    /// What was put is kept until the other devices have read it.
+    KeepUntilRead,
+    /// Bytes that the place lists are compared while a device has not read them.
+    CompareBytes,
+    /// A file that comes to a known id gets another one.
+    FreshId,
+}
+
+#[cfg(test)]
+impl Rule {
+    /// All rules, those first without which schedules fail soonest.
+    pub(crate) const ALL: [Self; 15] = [
+        Self::ReadInOrder,
+        Self::HeldIsNotGone,
+        Self::ReplaceShownOnly,
+        Self::Preconditions,
+        Self::KeepUntilRead,
+        Self::CompareBytes,
+        Self::BranchesApart,
+        Self::FreshId,
+        Self::NoticePutBack,
+        Self::NoticeDoubt,
+        Self::SaveBeforePut,
+        Self::KnowAside,
+        Self::PublishCopies,
+        Self::PublishHidden,
+        Self::SaveBeforeShow,
+    ];
+}
+
+/// Whether a rule holds: always, outside of tests.
+#[cfg(not(test))]
+pub(crate) const fn holds(_: Rule) -> bool {
+    true
+}
+
+/// Whether a rule holds: unless a test has switched it off in this thread.
+#[cfg(test)]
+pub(crate) fn holds(rule: Rule) -> bool {
+    switch::OFF.get() != Some(rule)
+}
+
+#[cfg(test)]
+pub(crate) mod switch {
+    use std::cell::Cell;
+
+    use super::Rule;
+
+    thread_local! {
+        pub(crate) static OFF: Cell<Option<Rule>> = const { Cell::new(None) };
+    }
+}

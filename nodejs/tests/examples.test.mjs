@@ -1,10 +1,12 @@
 // The examples, run as they are against a scripted server.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 
+import { transform } from 'esbuild';
 import { Store } from 'inmost';
 
 import { call, heldStore, PASSPHRASE, scriptedServer, temporaryFolder, text } from './support.mjs';
@@ -41,6 +43,28 @@ test('context-editing.mjs', { skip: process.platform === 'win32' }, async (t) =>
   assert.deepEqual(clear.exclude_tools, ['memory']);
   assert.equal(compact.type, 'compact_20260112');
   const store = await Store.connect(path);
+  assert.equal(await store.files.read('/memories/tea.md'), 'Prefers tea.\n');
+  await store.close();
+});
+
+test('the example of the README', async (t) => {
+  const page = readFileSync(join(import.meta.dirname, '..', '..', 'README.md'), 'utf8');
+  const [, example] = page.match(/^```ts\n(.*?)^```/ms);
+  const path = join(temporaryFolder(t), 's');
+  await (await Store.create(path, { passphrase: PASSPHRASE })).close();
+  const given = { passphrase: PASSPHRASE, model: 'scripted', max_tokens: 100, messages: [{ role: 'user', content: 'Go.' }] };
+  const program = `const { passphrase, model, max_tokens, messages } = ${JSON.stringify(given)};
+    ${example.replace('notes.inmost', path)}
+    console.log(message.content[0].text);`;
+  // The oldest Node.js does not know `await using`.
+  const { code } = await transform(program, { loader: 'ts', target: 'node20' });
+  const server = await scriptedServer(t, SCRIPT);
+  const env = { ...process.env, ANTHROPIC_BASE_URL: server.url, ANTHROPIC_API_KEY: 'none' };
+  // In this package's folder, `inmost` is the package itself.
+  const options = { env, cwd: join(import.meta.dirname, '..') };
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', code], options);
+  assert.equal(stdout, 'Noted.\n');
+  const store = await Store.open(path, { passphrase: PASSPHRASE });
   assert.equal(await store.files.read('/memories/tea.md'), 'Prefers tea.\n');
   await store.close();
 });

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -62,6 +63,19 @@ def test_agent(tmp_path: Path) -> None:
     with inmost.Store.open(path, passphrase=PHRASE) as store:
         [change] = store.history.log()
     assert change.actor == "garden-agent"
+
+
+def test_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (EXAMPLES.parents[1] / "README.md").read_text(encoding="utf-8")
+    [example] = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    program = tmp_path / "readme.py"
+    given = f"passphrase, messages = {PHRASE!r}, {[{'role': 'user', 'content': 'Go.'}]!r}\n"
+    program.write_text(f"{given}{example}print(message.content[0].text)\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    inmost.Store.create("notes.inmost", passphrase=PHRASE).close()
+    with ScriptedServer(session()) as server:
+        assert run(str(program), server) == ["Noted."]
+    assert read(tmp_path / "notes.inmost", "/memories/a") == "tea\n"
 
 
 def test_raw_loop(path: Path) -> None:

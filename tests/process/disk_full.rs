@@ -11,8 +11,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use inmost::{
-    FileError, HistorySettings, Session, StorageEngine, StoreError, Vault, VaultOptions,
-    VersionQuery,
+    BackupOptions, Backups, FileError, HistorySettings, Session, StorageEngine, StoreError, Vault,
+    VaultOptions, VersionQuery,
 };
 use inmost_testing::{CHEAP, passphrase};
 use tempfile::TempDir;
@@ -61,6 +61,13 @@ impl Disk {
             while file.write_all(&vec![7; piece]).is_ok() {}
         }
         let _ = file.sync_all();
+    }
+
+    /// Gives back some of the bytes.
+    fn leave(&self, room: u64) {
+        let filler = File::options().write(true).open(self.root().join("filler")).unwrap();
+        filler.set_len(filler.metadata().unwrap().len() - room).unwrap();
+        filler.sync_all().unwrap();
     }
 
     fn make_room(&self) {
@@ -233,6 +240,55 @@ fn a_full_disk_costs_old_texts_before_it_refuses(disk: &Disk, engine: StorageEng
     assert!(session.check().unwrap().is_clean());
 }
 
+/// The store is on another disk than its backups.
+fn a_full_disk_costs_no_earlier_backup(disk: &Disk, engine: StorageEngine) {
+    let home = tempfile::tempdir().unwrap();
+    let options = VaultOptions::new().kdf_cost(CHEAP).engine(engine);
+    let session = options.create(home.path().join("store"), &passphrase()).unwrap();
+    let write = |round: usize| {
+        for number in 0..40 {
+            let path = format!("/memories/{number:05}.txt");
+            session.files().write(&path, &text(number + round)).unwrap();
+        }
+    };
+    let place = disk.root().join("backups");
+    let mut keep_one = BackupOptions::default();
+    (keep_one.keep, keep_one.keep_within) = (1, Duration::ZERO);
+    let back_up = |options| session.backup_into(&place, options, &mut |_| {});
+    let assert_restored = |number: u64, round: usize| {
+        let to = home.path().join("restored");
+        let backups = Backups::open(&place).unwrap();
+        backups.restore(number, &to, &passphrase(), &mut |_| {}).unwrap();
+        let files =
+            (0..40).map(|number| (format!("/memories/{number:05}.txt"), text(number + round)));
+        let restored = unlocked(&to);
+        assert_all_there(&restored, &files.collect());
+        restored.lock();
+        fs::remove_dir_all(to).unwrap();
+    };
+    write(0);
+    back_up(&keep_one).unwrap();
+    let names = || -> Vec<_> {
+        fs::read_dir(&place).unwrap().map(|entry| entry.unwrap().file_name()).collect()
+    };
+    let before = names().len();
+    write(1);
+    // The disk is full at another step each time.
+    for room in [0, 4 << 10, 40 << 10, 80 << 10, 120 << 10, 160 << 10] {
+        disk.fill();
+        disk.leave(room);
+        let refused = back_up(&keep_one);
+        assert!(matches!(refused, Err(StoreError::DiskFull)), "{room}: {refused:?}");
+        assert_eq!(names().len(), before, "{room}: {:?}", names());
+        assert_restored(1, 0);
+    }
+    disk.make_room();
+    let report = back_up(&keep_one).unwrap();
+    assert_eq!((report.number, report.removed), (2, vec![1]));
+    assert_restored(2, 1);
+    session.lock();
+}
+
 /// The number of edits whose text is not kept any more.
 fn gone(session: &Session) -> usize {
     let page = session.history().page(&VersionQuery::all(), None, 4_000).unwrap();
@@ -264,6 +320,8 @@ on_disks! {
     sled_loses_nothing_without_its_ballast: tmpfs, Sled, a_lost_ballast_loses_nothing;
     sled_drops_old_texts_on_a_full_tmpfs: tmpfs, Sled, a_full_disk_costs_old_texts_before_it_refuses;
     sled_drops_old_texts_on_a_full_ext4: ext4, Sled, a_full_disk_costs_old_texts_before_it_refuses;
+    backups_stay_on_a_full_tmpfs: tmpfs, Sled, a_full_disk_costs_no_earlier_backup;
+    backups_stay_on_a_full_ext4: ext4, Sled, a_full_disk_costs_no_earlier_backup;
     sled_begins_nothing_on_a_full_disk: ext4, Sled, no_store_begins_on_a_full_disk;
 }
 

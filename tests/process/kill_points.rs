@@ -1,5 +1,6 @@
 //! Tests with SIGKILL before every single file change that creating, opening, writing, purging, rotating and closing a
-//! store makes. The store opens with every acknowledged write, and its freshness is known.
+//! store makes, and that a backup makes. The store opens with every acknowledged write, its freshness is known, and every backup
+//! that is listed can be restored.
 //!
 //! A preloaded library (`tests/lab/shim.c`) counts the changes. The short form kills at some points of each
 //! scenario. The long form kills at every point: `INMOST_LONG=1`, see `tests/lab/kill_points.sh`. Needs Linux
@@ -9,8 +10,11 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
-use inmost::{AnchorStatus, Session, StorageEngine, StoreError, Vault, VaultOptions};
+use inmost::{
+    AnchorStatus, BackupOptions, Backups, Session, StorageEngine, StoreError, Vault, VaultOptions,
+};
 use inmost_testing::{CHEAP, passphrase};
 use tempfile::TempDir;
 
@@ -18,10 +22,11 @@ use tempfile::TempDir;
 const STORE: &str = "INMOST_TEST_STORE";
 const ENGINE: &str = "INMOST_TEST_ENGINE";
 const ACKNOWLEDGED: &str = "INMOST_TEST_ACKNOWLEDGED";
-/// Makes the child only purge the store, or rotate its keys.
+/// Makes the child only purge the store, rotate its keys, or back it up.
 const REWRITE: &str = "INMOST_TEST_REWRITE";
 const PURGE: &str = "purge";
 const ROTATE: &str = "rotate";
+const BACKUP: &str = "backup";
 /// Kill points per scenario in the short form.
 const POINTS: u64 = 10;
 
@@ -56,10 +61,10 @@ fn child_uses_a_store() {
     let mut done = Vec::new();
     fs::write(&acknowledged, &done).unwrap();
     if let Ok(rewrite) = std::env::var(REWRITE) {
-        if rewrite == PURGE {
-            session.purge().unwrap();
-        } else {
-            session.rotate(&passphrase()).unwrap();
+        match rewrite.as_str() {
+            PURGE => session.purge().unwrap(),
+            ROTATE => drop(session.rotate(&passphrase()).unwrap()),
+            _ => back_up(&session, &Path::new(&store).with_file_name("backups")),
         }
         session.lock();
         return;
@@ -77,10 +82,19 @@ fn create(store: &Path, engine: StorageEngine) -> Session {
     VaultOptions::new().kdf_cost(CHEAP).engine(engine).create(store, &passphrase()).unwrap()
 }
 
+/// Adds a backup and keeps the newest two.
+fn back_up(session: &Session, folder: &Path) {
+    let mut options = BackupOptions::default();
+    (options.keep, options.keep_within) = (2, Duration::ZERO);
+    session.backup_into(folder, &options, &mut |_| {}).unwrap();
+}
+
 struct Lab {
     folder: TempDir,
     shim: PathBuf,
     rewrite: Option<&'static str>,
+    /// The folder in the disk whose changes count.
+    changing: &'static str,
 }
 
 impl Lab {
@@ -103,7 +117,7 @@ impl Lab {
             eprintln!("SKIPPED: no C compiler, so nothing was killed");
             return None;
         }
-        Some(Self { folder, shim, rewrite: None })
+        Some(Self { folder, shim, rewrite: None, changing: "" })
     }
 
     fn disk(&self) -> PathBuf {
@@ -135,7 +149,7 @@ impl Lab {
         child
             .args(["--exact", "kill_points::child_uses_a_store"])
             .env("LD_PRELOAD", &self.shim)
-            .env("SHIM_DIR", self.disk())
+            .env("SHIM_DIR", self.disk().join(self.changing))
             .env("SHIM_KILL_AT", kill_at.map_or("-1".into(), |at| at.to_string()))
             .env("SHIM_LOG", self.log())
             .env(STORE, self.store())
@@ -163,16 +177,26 @@ impl Lab {
 
     /// Kills at every point (long form) or at some points (short form). Returns the number of points.
     fn at_points(&self, base: Option<&Path>, engine: Option<StorageEngine>) -> u64 {
-        self.reset(base);
+        let reset = || self.reset(base);
+        self.kill_at_points(engine, reset, |point| self.assert_whole(base.is_some(), point))
+    }
+
+    fn kill_at_points(
+        &self,
+        engine: Option<StorageEngine>,
+        reset: impl Fn(),
+        assert_whole: impl Fn(u64),
+    ) -> u64 {
+        reset();
         assert!(!self.run(engine, None));
         let all: u64 = fs::read_to_string(self.log()).unwrap().lines().count().try_into().unwrap();
         assert!(all > 10, "the shim saw only {all} changes");
         let step = if std::env::var_os("INMOST_LONG").is_some() { 1 } else { all.div_ceil(POINTS) };
         let mut kills = 0;
         for point in (0..all).step_by(step.try_into().unwrap()) {
-            self.reset(base);
+            reset();
             kills += u64::from(self.run(engine, Some(point)));
-            self.assert_whole(base.is_some(), point);
+            assert_whole(point);
         }
         println!("{kills} kills, {all} points, every store opened");
         assert!(kills > 0);
@@ -257,6 +281,74 @@ fn a_kill_at_any_change_leaves_a_store_on_sled_that_opens() {
 #[test]
 fn a_kill_at_any_change_leaves_a_store_on_redb_that_opens() {
     kill_everywhere(StorageEngine::Redb);
+}
+
+/// The text of a file in the backup of this number.
+fn backed_up(number: usize, backup: u64) -> String {
+    // Each backup changes a third of the files, so that later ones leave a part of its records out.
+    let third = u64::try_from(number % 3).unwrap();
+    if third < backup { format!("{}in {third}", text(number + 1)) } else { text(number + 1) }
+}
+
+/// A backup removes the oldest, and writes the records of one anew without what nobody uses any more.
+#[test]
+fn a_kill_at_any_change_of_a_backup_leaves_the_listed_ones_whole() {
+    let Some(mut lab) = Lab::new() else { return };
+    (lab.rewrite, lab.changing) = (Some(BACKUP), "backups");
+    let (closed, earlier) = (lab.folder.path().join("closed"), lab.folder.path().join("earlier"));
+    let session = create(&closed, StorageEngine::Sled);
+    for backup in 1..=3 {
+        for number in BEFORE {
+            session.files().write(&path(number), &backed_up(number, backup)).unwrap();
+        }
+        if backup < 3 {
+            session.backup_into(&earlier, &BackupOptions::default(), &mut |_| {}).unwrap();
+        }
+    }
+    session.lock();
+
+    let backups = lab.disk().join("backups");
+    let reset = || {
+        lab.reset(Some(&closed));
+        assert!(
+            Command::new("cp").arg("-a").args([&earlier, &backups]).status().unwrap().success()
+        );
+    };
+    let assert_restored = |number: u64, point: u64| {
+        let to = lab.folder.path().join("restored");
+        let opened = Backups::open(&backups).unwrap();
+        let checked = opened.check(number, &passphrase(), &mut |_| {}).unwrap();
+        assert!(checked.is_clean(), "{number}, killed at {point}: {:?}", checked.problems);
+        opened.restore(number, &to, &passphrase(), &mut |_| {}).unwrap();
+        let session = unlock(&to).unwrap();
+        for file in BEFORE {
+            let read = session.files().read(&path(file)).unwrap();
+            assert_eq!(read.as_str(), backed_up(file, number), "{number}, killed at {point}");
+        }
+        session.lock();
+        fs::remove_dir_all(to).unwrap();
+    };
+    let listed = || -> Vec<u64> {
+        Backups::open(&backups).unwrap().list().iter().map(|backup| backup.number).collect()
+    };
+    lab.kill_at_points(None, reset, |point| {
+        let found = listed();
+        assert!([&[1, 2][..], &[1, 2, 3], &[2, 3]].contains(&&found[..]), "{point}: {found:?}");
+        for number in &found {
+            assert_restored(*number, point);
+        }
+        // The next backup removes what this one left.
+        let session = unlock(&lab.store()).unwrap();
+        back_up(&session, &backups);
+        session.lock();
+        let now = listed();
+        assert_eq!(
+            now,
+            found[found.len() - 1..].iter().flat_map(|last| [*last, last + 1]).collect::<Vec<_>>()
+        );
+        let files = fs::read_dir(&backups).unwrap().count();
+        assert!((1 + 2 * 2..=1 + 2 * 3).contains(&files), "{point}: {files} files");
+    });
 }
 
 /// Regression: no anchor was ever synced, and a system may delay a write for about 30 seconds. After a power

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use inmost_format::crypto::prf::checksum;
+use inmost_testing::{Random, seeds};
 use tempfile::TempDir;
 
 use super::*;
@@ -171,6 +173,76 @@ fn damage_costs_what_it_hits_and_the_next_backup_repairs_it() {
     let second = back_up(&session, &place);
     assert!(check(second.number).unwrap().is_clean());
     assert!(second.added_bytes < first.added_bytes / 2);
+}
+
+/// Changes a file in one of several ways, and often makes its checksum fit again.
+fn damaged(mut bytes: Vec<u8>, other: &[u8], random: &mut Random) -> Vec<u8> {
+    let at = random.below(bytes.len());
+    let end = (at + 1 + random.below(200)).min(bytes.len());
+    match random.below(7) {
+        0 => bytes[at] ^= 1 << random.below(8),
+        1 => bytes.truncate(at),
+        2 => bytes[at..end].fill(0),
+        3 => bytes[at..end].fill(255),
+        4 => drop(bytes.splice(at..at, other[..end.min(other.len())].to_vec())),
+        5 => bytes.truncate(0),
+        // The numbers that say how much follows: of a pack at 12 to 36, of a manifest from 4,128 on.
+        _ => {
+            let field = [12, 16 + 4 * random.below(5), 4_128, 4_136][random.below(4)];
+            let value = [0, 1, 200, u32::MAX][random.below(4)];
+            if let Some(place) = bytes.get_mut(field..field + 4) {
+                place.copy_from_slice(&u32::to_le_bytes(value));
+            }
+        }
+    }
+    let length = bytes.len();
+    if length > 128 && random.below(2) == 0 {
+        let (head, sum) = (checksum(&bytes[..64]), checksum(&bytes[..length - 32]));
+        let is_pack = bytes.starts_with(b"\x89INMPCK\n");
+        if is_pack {
+            bytes[64..96].copy_from_slice(&head);
+        } else {
+            bytes[length - 32..].copy_from_slice(&sum);
+        }
+    }
+    bytes
+}
+
+#[test]
+fn a_damaged_folder_of_backups_restores_what_it_had_or_is_refused() {
+    let (_home, session, place) = store_with(30);
+    back_up(&session, &place);
+    for number in 0..10 {
+        write(&session, number, 1);
+    }
+    back_up(&session, &place);
+    let names: Vec<PathBuf> = [1, 2]
+        .into_iter()
+        .flat_map(|number| [pack_path(&place, number), manifest_path(&place, number)])
+        .collect();
+    let intact: Vec<Vec<u8>> = names.iter().map(|name| fs::read(name).unwrap()).collect();
+    let (mut clean, mut refused) = (0, 0);
+    for seed in seeds(0..50) {
+        let mut random = Random(seed);
+        let (hit, other) = (random.below(4), random.below(4));
+        let bytes = damaged(intact[hit].clone(), &intact[other], &mut random);
+        fs::write(&names[hit], bytes).unwrap();
+        for number in [1, 2] {
+            let is_clean = opened(&place)
+                .check(number, &passphrase(), &mut |_| {})
+                .is_ok_and(|report| report.is_clean());
+            let found = restored(&place, number, "/memories/7/7");
+            // What a check finds clean can be restored, and what is restored has the right text.
+            assert!(found.is_ok() || !is_clean, "seed {seed}: {found:?}");
+            let round = usize::from(number == 2);
+            assert!(found.as_ref().map_or(true, |found| *found == text(7, round)), "seed {seed}");
+            clean += usize::from(found.is_ok());
+            refused += usize::from(found.is_err());
+        }
+        fs::write(&names[hit], &intact[hit]).unwrap();
+    }
+    println!("{clean} restored, {refused} refused");
+    assert!(clean > 0 && refused > 0);
 }
 
 #[test]

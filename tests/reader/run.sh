@@ -59,11 +59,16 @@ make() { # arguments that choose the test target, name of the test
     > "$sample/log" 2>&1 || { cat "$sample/log"; exit 1; }
 }
 make --lib vfs::samples::write_the_store_for_the_independent_reader
-make --test store samples::write_the_records_of_the_samples_and_two_more_stores
+make --test store samples::write_the_records_of_the_samples_and_more_stores
 compare "a store after many changes" "$new" "$new/passphrase"
 compare "the same after a purge" "$new/purged" "$new/passphrase"
 compare "a store in use" "$new/in-use" "$new/passphrase"
 compare_versions "a store with a history" "$new/history" "$new/passphrase"
+for number in 2 3; do
+  "$python" "$reader/inmost_reader.py" --backup "$new/backups/kept/backup-000000000000000$number" \
+    --passphrase-file "$new/passphrase" > "$sample/read.json"
+  identical "backup $number of a folder" files "$new/backups/$number.json"
+done
 for version in tests/golden/v*; do
   compare "$version" "$version" "$version/passphrase"
   compare "$version/in-use" "$version/in-use" "$version/in-use/passphrase"

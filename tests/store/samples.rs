@@ -1,19 +1,20 @@
-//! Sample stores for other readers, second part: what the engines hold, a store in use, and one with a history.
+//! Sample stores for other readers, second part: what the engines hold, a store in use, one with a history, and backups.
 //!
 //! Scripts under tests/ run this after the tests of `src/vfs/samples.rs`, with the same output folder. The records are those of
 //! the bare engine, with the mark of the journal, because that is what another reader finds.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use inmost::{Passphrase, Session, Vault, VaultOptions};
+use inmost::{BackupOptions, Passphrase, Session, Vault, VaultOptions};
 use inmost_testing::CHEAP;
 
 use crate::{golden, history_sample};
 
 #[test]
 #[ignore = "run by tests/reader/run.sh and tests/golden/make.sh"]
-fn write_the_records_of_the_samples_and_two_more_stores() {
+fn write_the_records_of_the_samples_and_more_stores() {
     let sample = std::env::var_os("INMOST_SAMPLE").expect("INMOST_SAMPLE names a folder");
     let sample = Path::new(&sample);
     let [in_use, history] = ["in-use", "history"].map(|name| {
@@ -28,6 +29,7 @@ fn write_the_records_of_the_samples_and_two_more_stores() {
     );
     write_a_store_in_use(&in_use);
     history_sample::write(&history);
+    write_backups(&sample.join("backups"), &in_use.join("passphrase"));
     for folder in [sample, &sample.join("purged"), &in_use, &history] {
         if folder.join("store").is_dir() {
             write_records(folder);
@@ -101,6 +103,28 @@ fn write_a_store_in_use(folder: &Path) {
     let engine = engine_of(&taken);
     let mark = &engine.iter().find(|(address, _)| *address == [0; 32]).unwrap().1;
     assert_eq!(epoch(&mark[16..]), epoch(&bytes[32..]).max(epoch(&bytes[4_096 + 32..])));
+}
+
+/// Makes three backups and keeps two, with packs that were written anew, and writes the files of each.
+fn write_backups(folder: &Path, passphrase: &Path) {
+    let home = tempfile::tempdir().unwrap();
+    let passphrase = Passphrase::new(&fs::read_to_string(passphrase).unwrap()).unwrap();
+    let options = VaultOptions::new().kdf_cost(CHEAP);
+    let session = options.create(home.path().join("store"), &passphrase).unwrap();
+    fs::create_dir(folder).unwrap();
+    let mut options = BackupOptions::default();
+    (options.keep, options.keep_within) = (2, Duration::ZERO);
+    for number in 1..=3 {
+        // A third of the files changes each time.
+        for file in (0..60).filter(|file| number == 1 || file % 3 == number - 1) {
+            let text = format!("{file} in {number}\n").repeat(40 * (file % 7));
+            session.files().write(&format!("/memories/{}/{file}", file % 4), &text).unwrap();
+        }
+        session.backup_into(folder.join("kept"), &options, &mut |_| {}).unwrap();
+        let files = serde_json::to_string_pretty(&golden::files(&session)).unwrap();
+        fs::write(folder.join(format!("{number}.json")), files).unwrap();
+    }
+    session.lock();
 }
 
 /// A change of each kind: an entry is written, replaced and removed.

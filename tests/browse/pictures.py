@@ -69,27 +69,37 @@ def columns(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
-def svg(screen: str, what: str) -> str:
-    width, height = COLUMNS * CELL + 2 * MARGIN, ROWS * LINE + 2 * MARGIN
+def canvas(what: str, content: list[str], size: tuple[int, int] = (COLUMNS, ROWS), style: str = "") -> str:
+    width, height = size[0] * CELL + 2 * MARGIN, size[1] * LINE + 2 * MARGIN
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{html.escape(what)}">',
+        style,
         f'<rect width="{width:g}" height="{height:g}" rx="8" fill="{BACKGROUND}"/>',
         '<g font-family="DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="14" xml:space="preserve">',
     ]
+    return "\n".join([part for part in parts if part] + content + ["</g>", "</svg>", ""])
+
+
+def drawn(row: int, line: str, state: dict) -> list[str]:
+    """The elements of a line of the screen."""
+    parts, at = [], 0
+    for text, colour, ground, bold, under in runs(line, state):
+        x, y, length = MARGIN + at * CELL, MARGIN + row * LINE, columns(text) * CELL
+        at += columns(text)
+        if ground:
+            parts.append(f'<rect x="{x:.1f}" y="{y}" width="{length:.1f}" height="{LINE}" fill="{ground}"/>')
+        if text.strip():
+            style = (' font-weight="bold"' if bold else "") + (' text-decoration="underline"' if under else "")
+            parts.append(
+                f'<text x="{x:.1f}" y="{y + 13}" textLength="{length:.1f}" lengthAdjust="spacingAndGlyphs" fill="{colour}"{style}>{html.escape(text)}</text>'
+            )
+    return parts
+
+
+def svg(screen: str, what: str) -> str:
     state = plain()
-    for row, line in enumerate(screen.split("\n")[:ROWS]):
-        at = 0
-        for text, colour, ground, bold, under in runs(line, state):
-            x, y, length = MARGIN + at * CELL, MARGIN + row * LINE, columns(text) * CELL
-            at += columns(text)
-            if ground:
-                parts.append(f'<rect x="{x:.1f}" y="{y}" width="{length:.1f}" height="{LINE}" fill="{ground}"/>')
-            if text.strip():
-                style = (' font-weight="bold"' if bold else "") + (' text-decoration="underline"' if under else "")
-                parts.append(
-                    f'<text x="{x:.1f}" y="{y + 13}" textLength="{length:.1f}" lengthAdjust="spacingAndGlyphs" fill="{colour}"{style}>{html.escape(text)}</text>'
-                )
-    return "\n".join(parts + ["</g>", "</svg>", ""])
+    lines = enumerate(screen.split("\n")[:ROWS])
+    return canvas(what, [part for row, line in lines for part in drawn(row, line, state)])
 
 
 def main() -> None:

@@ -57,7 +57,7 @@ pub(crate) struct OpenArgs {
     pub(crate) anchor: Option<PathBuf>,
 
     /// How long to wait while another process uses the store: a number with s, m, h or d; 0 does not wait [default: 5s]
-    #[arg(long, value_name = "TIME", value_parser = parse_wait)]
+    #[arg(long, value_name = "TIME", value_parser = parse_length_or_0)]
     pub(crate) wait: Option<Duration>,
 
     /// Refuse a store of which it is unknown whether this is its newest state, with exit code 16, instead of warning
@@ -111,8 +111,12 @@ impl FromStr for Keep {
     }
 }
 
-fn parse_wait(text: &str) -> Result<Duration, &'static str> {
-    if text == "0" { Ok(Duration::ZERO) } else { parse_length(text) }
+/// A length of time that may be 0, with or without a unit.
+pub(crate) fn parse_length_or_0(text: &str) -> Result<Duration, &'static str> {
+    if matches!(text, "0" | "0s" | "0m" | "0h" | "0d") {
+        return Ok(Duration::ZERO);
+    }
+    parse_length(text)
 }
 
 /// How long files must be unused to expire, or off. Readings are known to the day.
@@ -211,6 +215,15 @@ fn parse_seconds(text: &str) -> Result<Duration, &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn some_lengths_may_be_0() {
+        for zero in ["0", "0s", "0d"] {
+            assert_eq!(parse_length_or_0(zero), Ok(Duration::ZERO));
+        }
+        assert_eq!(parse_length_or_0("2h"), Ok(Duration::from_secs(7_200)));
+        assert!(parse_length_or_0("0w").is_err());
+    }
 
     #[test]
     fn a_saturated_cost_is_refused() {

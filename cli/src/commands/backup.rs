@@ -15,7 +15,7 @@ use serde::Serialize;
 use self::check::Check;
 use self::list::List;
 use self::restore::Restore;
-use crate::args::StoreArgs;
+use crate::args::{StoreArgs, parse_length_or_0};
 use crate::display;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::DaemonWork;
@@ -23,7 +23,6 @@ use crate::output::print;
 use crate::progress::Progress;
 use crate::store::opening::OpenOptions;
 use crate::store::{naming, place};
-use crate::times::parse_length;
 use crate::{json_line, streams};
 use inmost_console::Wiped;
 
@@ -59,8 +58,8 @@ pub(crate) struct Backup {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), default_value_t = 10)]
     keep: u32,
 
-    /// Keep younger backups too: a number with s, m, h or d
-    #[arg(long, value_name = "TIME", value_parser = parse_length, default_value = "30d")]
+    /// Keep younger backups too: a number with s, m, h or d; 0 keeps by --keep alone
+    #[arg(long, value_name = "TIME", value_parser = parse_length_or_0, default_value = "30d")]
     keep_within: Duration,
 
     /// Copy the versions that the history keeps too

@@ -227,7 +227,7 @@ impl StoreError {
     #[must_use]
     pub fn advice(&self) -> &'static str {
         match self {
-            Self::AlreadyExists => "Choose another path, or open the store that exists.",
+            Self::AlreadyExists => "Choose another path, or an empty folder.",
             Self::Damaged(_) => {
                 "Copy the whole folder of the store to another place first; then run `inmost repair`, and `inmost salvage` if that is not enough."
             }

@@ -153,6 +153,7 @@ impl Mount {
             let anchor = self.store.open.anchor.clone();
             Box::new(move |actor| {
                 let connect = ConnectOptions::new().as_program().without_recording();
+                let connect = connect.as_watcher();
                 let connect = connect.anchor(anchor.as_deref()).actor(Some(actor));
                 let client = connect.connect(&place).map_err(StoreError::from)?;
                 client.map(OpenStore::from).ok_or(StoreError::Locked)

@@ -27,6 +27,7 @@ pub(crate) struct Connection {
 /// How a client connects.
 #[derive(Clone, Default)]
 #[must_use]
+#[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct ConnectOptions {
     anchor: Option<PathBuf>,
     /// Checked by the client.
@@ -35,6 +36,7 @@ pub struct ConnectOptions {
     actor: Option<Wiped<String>>,
     is_program: bool,
     is_unrecorded: bool,
+    is_watching: bool,
 }
 
 impl ConnectOptions {
@@ -82,6 +84,13 @@ impl ConnectOptions {
         self
     }
 
+    /// When this client looks at names and metadata, that does not restart the idle time of the daemon: it does so for programs
+    /// that watch a folder. Reading a text and every change still restart it.
+    pub fn as_watcher(mut self) -> Self {
+        self.is_watching = true;
+        self
+    }
+
     /// The changes of this client count as those of the command-line program.
     #[doc(hidden)]
     pub fn as_program(mut self) -> Self {
@@ -104,6 +113,7 @@ pub(crate) fn connect(
         actor: options.actor.clone(),
         is_program: options.is_program,
         is_unrecorded: options.is_unrecorded,
+        is_watching: options.is_watching,
     };
     let anchor = options.anchor.as_deref().map(body::encode_path).transpose()?.unwrap_or_default();
     let Some((stream, greeting)) = greet(store, &hello, &anchor)? else { return Ok(None) };
@@ -247,6 +257,7 @@ fn lock_request() -> Hello {
         actor: None,
         is_program: false,
         is_unrecorded: false,
+        is_watching: false,
     }
 }
 

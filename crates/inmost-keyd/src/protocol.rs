@@ -13,6 +13,7 @@ pub(crate) const VERSION: u32 = 9;
 
 /// The first message of a client. Its bytes are the path of the anchor that it was given, if any.
 #[derive(Serialize, Deserialize)]
+#[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct Hello {
     pub(crate) version: u32,
     #[serde(default)]
@@ -38,6 +39,9 @@ pub(crate) struct Hello {
     /// Whether what the client reads does not count as use of a file.
     #[serde(default)]
     pub(crate) is_unrecorded: bool,
+    /// Whether the client looks at names and metadata for programs that watch a folder. That does not restart the idle time.
+    #[serde(default)]
+    pub(crate) is_watching: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

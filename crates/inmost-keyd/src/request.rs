@@ -32,6 +32,8 @@ pub(crate) trait Request {
 pub(crate) enum Kind {
     /// Reads the status. It does not restart the daemon's idle time, and is allowed on a connection for the status alone.
     Status,
+    /// Looks at names and metadata. It restarts the idle time, unless the client has said that its look-ups are no use.
+    Look,
     Read,
     /// May change the store, so that the outcome is unknown if the connection is lost before the reply.
     Change,

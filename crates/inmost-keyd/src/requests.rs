@@ -92,22 +92,22 @@ requests! {
     CompactionDue {} -> bool, Kind::Read, |at| Ok(at.session.compaction_due()?);
 
     // Files. A text is the body.
-    Metadata { path: WipedPath } -> inmost::Metadata, Kind::Read, |at| at.session.metadata(&path);
+    Metadata { path: WipedPath } -> inmost::Metadata, Kind::Look, |at| at.session.metadata(&path);
     Read { path: WipedPath, lines: Option<LineRange> } -> FileText, Kind::Read,
         |at| UnlockedStore::read(at.session, &path, lines);
     ReadWithMetadata { path: WipedPath } -> (FileText, inmost::Metadata), Kind::Read, |at| at.session.read_with_metadata(&path);
     Write { path: WipedPath } -> (), Kind::Change, |at| at.session.write(&path, at.text()?);
     Append { path: WipedPath } -> (), Kind::Change, |at| at.session.append(&path, at.text()?);
-    List { path: WipedPath, after: Option<PageCursor>, most: usize } -> Page<FolderEntry>, Kind::Read,
+    List { path: WipedPath, after: Option<PageCursor>, most: usize } -> Page<FolderEntry>, Kind::Look,
         |at| at.session.list(&path, after.as_ref(), most.min(MAX_PAGE));
-    Walk { path: WipedPath, max_depth: usize, after: Option<PageCursor>, most: usize } -> Page<WalkEntry>, Kind::Read,
+    Walk { path: WipedPath, max_depth: usize, after: Option<PageCursor>, most: usize } -> Page<WalkEntry>, Kind::Look,
         |at| at.session.walk(&path, max_depth, after.as_ref(), most.min(MAX_PAGE));
     Search { path: WipedPath, query: SearchQuery, after: Option<PageCursor>, most: usize } -> Page<SearchMatch>, Kind::Read,
         |at| at.session.search(&path, &query, after.as_ref(), most.min(MAX_PAGE));
     Rank { path: WipedPath, query: RankQuery } -> Ranked, Kind::Read, |at| UnlockedStore::rank(at.session, &path, &query);
     Remove { path: WipedPath } -> (), Kind::Change, |at| at.session.remove(&path);
     Rename { old: WipedPath, new: WipedPath } -> (), Kind::Change, |at| at.session.rename(&old, &new);
-    Version { path: WipedPath } -> Option<FileVersion>, Kind::Read, |at| at.session.version(&path);
+    Version { path: WipedPath } -> Option<FileVersion>, Kind::Look, |at| at.session.version(&path);
     WriteIf { path: WipedPath, condition: Precondition } -> FileVersion, Kind::Change,
         |at| at.session.write_if(&path, at.text()?, &condition);
     WriteFileIf { path: WipedPath, file: FileHead, condition: Precondition } -> FileVersion, Kind::Change,

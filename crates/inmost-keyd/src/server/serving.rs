@@ -29,6 +29,8 @@ struct Accepted {
     /// The session, with the label that the client gave.
     session: Session,
     scope: Scope,
+    /// Whether its look-ups are no use of the daemon.
+    is_watching: bool,
 }
 
 /// What an accepted client may request.
@@ -124,11 +126,12 @@ impl Daemon {
             return Err(Greeting::Refused(Refusal::OtherAnchor));
         }
         let session = self.session_of(&hello);
+        let is_watching = hello.is_watching;
         if hello.status_only {
             return if arrival.is_late() {
                 Err(Greeting::Ending)
             } else {
-                Ok(Accepted { session, scope: Scope::Status })
+                Ok(Accepted { session, scope: Scope::Status, is_watching })
             };
         }
         match arrival.connect(process) {
@@ -137,7 +140,7 @@ impl Daemon {
                     Some(tool) if tool.is_restricted() => Scope::Tool(tool),
                     tool => Scope::All(tool),
                 };
-                Ok(Accepted { session, scope })
+                Ok(Accepted { session, scope, is_watching })
             }
             Err(NotNow::Ending) => Err(Greeting::Ending),
             Err(NotNow::Full) => Err(Greeting::Refused(Refusal::TooManyClients)),
@@ -182,7 +185,12 @@ impl Daemon {
         if !is_allowed {
             return refuse(stream, Refusal::Restricted);
         }
-        let Some(_work) = self.state.begin(kind != Kind::Status) else {
+        let is_use = match kind {
+            Kind::Status => false,
+            Kind::Look => !client.is_watching,
+            _ => true,
+        };
+        let Some(_work) = self.state.begin(is_use) else {
             let error = StoreError::Locked.into();
             return frame::write(&mut &*stream, &ServerMessage::<()>::Failed(error), &[], REPLY);
         };

@@ -45,7 +45,7 @@ impl Daemon {
         let options = VaultOptions::new().kdf_cost(CHEAP);
         options.create(&store, &passphrase()).unwrap().lock();
         let (ready, wait) = mpsc::channel();
-        let limits = Limits { idle: Duration::from_secs(600), total: Duration::from_secs(600) };
+        let limits = Limits { idle: Duration::from_secs(600), total: Duration::from_secs(3_600) };
         let place = store.clone();
         let thread = thread::spawn(move || {
             let secret = Secret::new(passphrase(), None);
@@ -71,6 +71,37 @@ impl Drop for Daemon {
         let served = self.thread.take().map(JoinHandle::join);
         assert!(matches!(served, Some(Ok(Ok(()))) | None), "{served:?}");
     }
+}
+
+#[test]
+fn a_watcher_that_looks_does_not_restart_the_idle_time() {
+    let daemon = Daemon::start();
+    let (client, options) = (daemon.client(), ConnectOptions::new().as_watcher());
+    let watcher = options.connect(&daemon.store).unwrap().unwrap();
+    Files::new(&client).write("/memories/a/b.md", "text\n").unwrap();
+    let left = || client.daemon().unwrap().idle_left;
+    let pass = || thread::sleep(Duration::from_millis(20));
+    let files = Files::new(&watcher);
+    let before = left();
+    pass();
+    files.metadata("/memories/a/b.md").unwrap();
+    assert_eq!(files.list("/memories/a").unwrap().len(), 1);
+    assert_eq!(files.walk("/memories").count(), 2);
+    assert!(files.version("/memories/a/b.md").unwrap().is_some());
+    let looked = left();
+    assert!(looked < before, "{looked:?} {before:?}");
+    let is_restarted = |work: &dyn Fn()| {
+        pass();
+        let before = left();
+        work();
+        left() > before
+    };
+    assert!(is_restarted(&|| drop(files.read("/memories/a/b.md").unwrap())));
+    assert!(is_restarted(&|| files.write("/memories/a/b.md", "new\n").unwrap()));
+    assert!(
+        is_restarted(&|| drop(Files::new(&client).list("/memories").unwrap())),
+        "another client"
+    );
 }
 
 #[test]

@@ -82,6 +82,29 @@ impl Tree {
         Ok(())
     }
 
+    /// Has the kernel look again at what it knows, if the store has a new commit. Texts that are open for reading are read again
+    /// where they have changed, so that programs see them without opening them anew, also in mapped memory.
+    pub(crate) fn follow(&mut self, commit: u64) {
+        if self.followed.replace(commit) == Some(commit) {
+            return;
+        }
+        let mut read = Vec::new();
+        for (ino, node) in &self.nodes {
+            let Some(file) = node.file() else { continue };
+            if node.is_in_memory() || node.path.is_none() {
+                continue;
+            }
+            if file.handles > 0 && file.writers == 0 {
+                read.push(*ino);
+            }
+            let _ = self.notices.send(Notice::Attributes(*ino));
+        }
+        for ino in read {
+            // One that is gone stays readable.
+            let _ = self.attributes(ino);
+        }
+    }
+
     /// Checks that a handle of a file still knows what it writes to.
     ///
     /// # Errors

@@ -45,7 +45,10 @@ impl MemoryFolder {
         if self.is_read_only {
             return Err(Errno::EROFS);
         }
-        self.run(call)
+        self.run(|tree| {
+            tree.changes = tree.changes.saturating_add(1);
+            call(tree)
+        })
     }
 
     fn listing(&self, handle: FileHandle) -> Option<Arc<Listing>> {

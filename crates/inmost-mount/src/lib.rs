@@ -196,13 +196,15 @@ fn notify(notifier: &Notifier, received: &Receiver<Notice>) {
         // It has forgotten it already, or the mount is ending.
         let _ = match notice {
             Notice::Inode(ino) => notifier.inval_inode(INodeNo(ino), 0, 0),
+            Notice::Attributes(ino) => notifier.inval_inode(INodeNo(ino), -1, 0),
             Notice::Entry(folder, name) => notifier.inval_entry(INodeNo(folder), OsStr::new(&name)),
         };
     }
 }
 
-/// Notices a lock soon, and saves texts before one by time.
+/// Notices a lock and changes of others soon, and saves texts before a lock by time.
 fn watch(tree: &Weak<Mutex<Tree>>) {
+    let mut saved = 0;
     loop {
         thread::sleep(WATCH);
         let Some(tree) = tree.upgrade() else { return };
@@ -211,10 +213,17 @@ fn watch(tree: &Weak<Mutex<Tree>>) {
             continue;
         }
         let Ok(reader) = tree.stores.reader() else { continue };
-        // Neither keeps the store unlocked.
-        let facts = reader.status().and_then(|_| reader.daemon());
+        // None of this keeps the store unlocked.
+        let facts = reader.status().and_then(|status| {
+            tree.follow(status.commit);
+            reader.daemon()
+        });
         match facts {
-            Ok(Some(facts)) if facts.idle_left.min(facts.total_left) < BEFORE_LOCK => {
+            // Once for each change: saving is use of the store, and what cannot be saved must not keep it unlocked.
+            Ok(Some(facts))
+                if facts.idle_left.min(facts.total_left) < BEFORE_LOCK && saved != tree.changes =>
+            {
+                saved = tree.changes;
                 tree.save_all();
             }
             Ok(_) => {}

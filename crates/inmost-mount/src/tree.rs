@@ -37,6 +37,10 @@ pub(crate) struct Tree {
     pub(crate) times: HashMap<String, SystemTime>,
     pub(crate) next: u64,
     pub(crate) notices: Sender<Notice>,
+    /// Requests to change something.
+    pub(crate) changes: u64,
+    /// The commit of the store that the kernel was told of last.
+    pub(crate) followed: Option<u64>,
     /// When the tree was mounted: the time of a folder in which nothing has changed since.
     pub(crate) began: SystemTime,
 }
@@ -53,6 +57,8 @@ pub(crate) struct Away {
 /// What the kernel must forget. It is told by another thread: the kernel may wait for an answer before it listens.
 pub(crate) enum Notice {
     Inode(u64),
+    /// The attributes of an inode, and not its pages.
+    Attributes(u64),
     Entry(u64, String),
 }
 
@@ -80,6 +86,8 @@ impl Tree {
             times: HashMap::new(),
             next: FIRST_OWN,
             notices,
+            changes: 0,
+            followed: None,
             began: now(),
             root: root.to_owned(),
         }

@@ -107,6 +107,23 @@ fn a_program_that_writes_in_place_keeps_the_version_that_it_knows() {
 }
 
 #[test]
+fn a_reader_sees_a_change_of_others_without_opening_the_file_again() {
+    let Some(mount) = mounted() else { return };
+    let files = mount.session.files();
+    files.write("/memories/a.md", "one\n").unwrap();
+    let reader = File::open(mount.at("a.md")).unwrap();
+    let text = || {
+        let mut bytes = [0; 4];
+        reader.read_exact_at(&mut bytes, 0).unwrap();
+        bytes
+    };
+    assert_eq!(&text(), b"one\n");
+    // The pages are in the cache of the kernel, and nobody looks at the attributes.
+    files.write("/memories/a.md", "two\n").unwrap();
+    crate::mounted::eventually(|| &text() == b"two\n");
+}
+
+#[test]
 fn a_log_that_others_created_first_stays_the_same_file() {
     let Some(mount) = mounted() else { return };
     let mut file = append(&mount, "log.md");

@@ -119,6 +119,33 @@ assert read(f"{busy}/0.md").startswith(f"{newest[0]}\n"), (newest, read(f"{busy}
 
 if done.returncode == 0:
     inmost("unmount", busy)
+# The one file of Gemini CLI becomes a link into a mount, and is a file again afterwards. What fails leaves it as it was.
+environment["GEMINI_CLI_HOME"] = at("g")
+gemini = at("g", ".gemini")
+write(gemini + "/settings.json", "{}\n")
+with open(gemini + "/GEMINI.md", "wb") as file:
+    file.write(b"caf\xe9\n")
+assert "UTF-8" in inmost("adopt", "gemini", code=1)
+assert not os.path.islink(gemini + "/GEMINI.md") and os.path.exists(gemini + "/GEMINI.md")
+write(gemini + "/GEMINI.md", "- likes tea\n")
+assert "would" in inmost("adopt", "gemini", "--dry-run") and not os.path.islink(gemini + "/GEMINI.md")
+inmost("adopt", "--delete-plain", "gemini")
+assert os.readlink(gemini + "/GEMINI.md") == "inmost/GEMINI.md" and read(gemini + "/GEMINI.md") == "- likes tea\n"
+write(gemini + "/GEMINI.md", "- likes tea\n- and cake\n")
+assert inmost("cat", "/memories/gemini/GEMINI.md") == "- likes tea\n- and cake\n"
+inmost("unmount", gemini + "/inmost")
+assert not os.path.exists(gemini + "/GEMINI.md") and os.path.islink(gemini + "/GEMINI.md")
+inmost("adopt", "gemini")
+inmost("adopt", "--undo", "gemini")
+assert read(gemini + "/GEMINI.md") == "- likes tea\n- and cake\n" and not os.path.islink(gemini + "/GEMINI.md")
+assert sorted(os.listdir(gemini)) == ["GEMINI.md", "settings.json"], os.listdir(gemini)
+write(gemini + "/projects.json", '{"projects": {"' + os.path.realpath(at("a")) + '": "a-1"}}\n')
+write(gemini + "/tmp/a-1/memory/MEMORY.md", "- private\n")
+inmost("adopt", "--name", "a-1", "gemini", at("a"))
+assert inmost("cat", "/memories/a-1/MEMORY.md") == "- private\n"
+inmost("unmount", gemini + "/tmp/a-1/memory")
+assert "does not know" in inmost("adopt", "gemini", at("b"), code=1)
+
 inmost("unmount", app)
 inmost("lock")
 

@@ -1,5 +1,6 @@
 //! `inmost adopt`
 
+mod gemini;
 mod plain;
 
 use std::collections::BTreeSet;
@@ -13,6 +14,7 @@ use inmost_keyd::OpenStore;
 use inmost_mount::{MountError, ScratchNames, is_mounted, unmount};
 use serde::{Deserialize, Serialize};
 
+use self::gemini::Gemini;
 use self::plain::{
     Found, beside, date, delete_taken, export, is_without_files, look, newest_plain, of_folder,
     unused,
@@ -33,9 +35,10 @@ use crate::{display, streams};
 /// `FOLDER.plain-DATE`, and mounts that part of the memory where the folder was. The plain files stay until you delete them, or
 /// --delete-plain does. The file `FOLDER.adopted` keeps the store and the name, for the next times. Run it again if it was interrupted: nothing is lost at any step, and it goes on where it was.
 ///
-/// A folder is adopted by its path, or as `claude-code` (the memory of the project in the current folder, or of PROJECT) or `codex`.
-/// Stop the client first. What it keeps elsewhere stays plain: transcripts and `file-history` of Claude Code, sessions and
-/// databases of Codex.
+/// A folder is adopted by its path, or as `claude-code` (the memory of the project in the current folder, or of PROJECT), `codex`, or
+/// `gemini` (`~/.gemini/GEMINI.md`, which becomes a link into the folder `~/.gemini/inmost`, or the private memory of PROJECT). Stop the
+/// client first. What it keeps elsewhere stays plain: transcripts and `file-history` of Claude Code, sessions and databases of
+/// Codex, chats of Gemini CLI.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost adopt claude-code --dry-run\n  \
@@ -71,11 +74,11 @@ pub(crate) struct Adopt {
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 
-    /// A folder, or claude-code, or codex
+    /// A folder, or claude-code, codex or gemini
     #[arg(value_name = "FOLDER|CLIENT", value_hint = clap::ValueHint::DirPath)]
     what: PathBuf,
 
-    /// The project whose memory of Claude Code is meant
+    /// The project whose memory of Claude Code or Gemini CLI is meant
     #[arg(value_hint = clap::ValueHint::DirPath)]
     project: Option<PathBuf>,
 }
@@ -89,6 +92,18 @@ struct Adopted {
 
 impl Adopt {
     pub(crate) fn run(&self) -> Result<(), Failure> {
+        let gemini = self.gemini();
+        let done = self.adopt(gemini.as_ref());
+        if let Some(gemini) = &gemini
+            && (done.is_err() || self.undo)
+        {
+            let moved = gemini.move_out(done.is_ok());
+            moved.map_err(|error| of_folder(&gemini.folder, &error))?;
+        }
+        done
+    }
+
+    fn adopt(&self, gemini: Option<&Gemini>) -> Result<(), Failure> {
         let (folder, name) = self.place()?;
         let (place, adopted) = (self.absolute_store()?, Adopted::read(&folder)?);
         let root = self.root(&folder, &place, name, adopted.as_ref())?;
@@ -122,13 +137,19 @@ impl Adopt {
         }
         let shown = display::path(&folder.display().to_string());
         if is_adopted {
-            if self.dry_run {
-                return say(&format!("{shown} is adopted already. It would be mounted again.\n"));
-            }
-            start(&self.store, &self.shown(&root), &folder)?;
-            return say(&format!("Mounted {root} at {shown} again.\n"));
+            return self.mount_again(&folder, &root, gemini);
         }
         check_new(&root, exists && adopted.is_none() && self.name.is_none())?;
+        if let Some(gemini) = gemini {
+            if self.dry_run && gemini.is_plain() {
+                return say(&format!(
+                    "GEMINI.md would go to {root}, which would be mounted at {shown}, and would become a link to it.\n"
+                ));
+            }
+            if !self.dry_run {
+                gemini.move_in().map_err(|error| of_folder(&folder, &error))?;
+            }
+        }
         let found = look(&store, &folder, &root)?;
         unused(&folder)?;
         for refused in &found.refused {
@@ -186,6 +207,30 @@ impl Adopt {
         ))
     }
 
+    /// Mounts a folder that was adopted before.
+    fn mount_again(
+        &self,
+        folder: &Path,
+        root: &str,
+        gemini: Option<&Gemini>,
+    ) -> Result<(), Failure> {
+        let shown = display::path(&folder.display().to_string());
+        if gemini.is_some_and(Gemini::is_plain) {
+            return Err(Failure::new(
+                Exit::Other,
+                "GEMINI.md is no link any more: a program has put a plain file in its place.",
+                format!(
+                    "Append its text to {root}/GEMINI.md and delete it; then run the command again."
+                ),
+            ));
+        }
+        if self.dry_run {
+            return say(&format!("{shown} is adopted already. It would be mounted again.\n"));
+        }
+        start(&self.store, &self.shown(root), folder)?;
+        say(&format!("Mounted {root} at {shown} again.\n"))
+    }
+
     /// What is mounted.
     fn shown<'a>(&self, root: &'a str) -> Shown<'a> {
         Shown { subtree: root, scratch: &[], is_read_only: false, screen: self.screen }
@@ -231,6 +276,12 @@ impl Adopt {
         Ok(adopted.root.clone())
     }
 
+    /// The shared memory of Gemini CLI, if that is meant.
+    fn gemini(&self) -> Option<Gemini> {
+        let is_meant = self.what.to_str() == Some("gemini") && self.project.is_none();
+        is_meant.then(|| Gemini::in_folder(&gemini_folder()))
+    }
+
     /// The folder, and its name in the memory.
     fn place(&self) -> Result<(PathBuf, String), Failure> {
         let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
@@ -271,8 +322,26 @@ impl Adopt {
                 let folder = if newer.exists() { newer } else { codex.join("memories") };
                 Ok((folder, "codex".to_owned()))
             }
+            Some("gemini") => {
+                let gemini = gemini_folder();
+                let Some(project) = &self.project else {
+                    return Ok((Gemini::in_folder(&gemini).folder, "gemini".to_owned()));
+                };
+                let project = absolute(project)?;
+                let project = project.canonicalize().unwrap_or(project);
+                let id = gemini::project(&gemini, &project).ok_or_else(|| {
+                    Failure::usage(
+                        format!(
+                            "Gemini CLI does not know the project {}.",
+                            display::path(&project.display().to_string())
+                        ),
+                        "Start it once in the folder of the project.",
+                    )
+                })?;
+                Ok((gemini.join("tmp").join(&id).join("memory"), name_of(&project)))
+            }
             _ if self.project.is_some() => Err(Failure::usage(
-                "A project can be given only for claude-code.",
+                "A project can be given only for claude-code and gemini.",
                 "Give one folder.",
             )),
             _ => {
@@ -310,6 +379,12 @@ impl Adopted {
         });
         written.map_err(|error| of_folder(&path, &error))
     }
+}
+
+/// The folder of Gemini CLI.
+fn gemini_folder() -> PathBuf {
+    let home = std::env::var_os("GEMINI_CLI_HOME").or_else(|| std::env::var_os("HOME"));
+    home.map(PathBuf::from).unwrap_or_default().join(".gemini")
 }
 
 /// Checks a folder of the memory to which a folder is to be adopted.

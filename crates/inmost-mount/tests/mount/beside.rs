@@ -5,6 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::time::Instant;
 
 use crate::mounted::mounted;
 
@@ -158,8 +159,13 @@ fn a_mount_answers_as_a_plain_folder_does() {
     let Some(mount) = mounted() else { return };
     let plain = tempfile::tempdir().unwrap();
     let (mut own, mut theirs) = (BTreeMap::new(), BTreeMap::new());
-    let mut random = Random(0x0123_4567_89ab_cdef);
+    let seed = std::env::var("INMOST_MOUNT_SEED").ok().map(|seed| seed.parse::<u64>().unwrap());
+    let mut random = Random(seed.unwrap_or(0x0123_4567_89ab_cdef));
+    let begun = Instant::now();
     for step in 0..operations {
+        if step > 0 && step % 50_000 == 0 {
+            println!("{step} of {operations} operations after {} s", begun.elapsed().as_secs());
+        }
         let operation = Operation::new(&mut random);
         if operation.is_different(plain.path()) {
             continue;

@@ -45,7 +45,12 @@ fn programs_find_a_folder_like_any_other() {
         ),
         ("perl", "perl -i -pe s/py/perl/ a.md", "perl\n"),
         ("vim", "HOME=/nonexistent vim -es -c '%s/perl/vim/' -c wq a.md", "vim\n"),
-        ("nano", "true", "vim\n"),
+        (
+            "emacs",
+            "HOME=/nonexistent emacs -Q --batch a.md --eval '(progn (erase-buffer) (insert \"emacs\\n\") (save-buffer))'",
+            "emacs\n",
+        ),
+        ("sh", "echo vim > a.md", "vim\n"),
         ("flock", "flock a.lock true", "vim\n"),
         ("rsync", "mkdir r; rsync -a --exclude=/r ./ r/; cmp a.md r/a.md; rm -r r", "vim\n"),
         ("tar", "tar cf - *.md | (mkdir t; cd t; tar xf -); cmp a.md t/a.md; rm -r t", "vim\n"),

@@ -78,6 +78,22 @@ inmost("mount", "--background", "--screen", "refuse", folder)
 with open(at("a.md"), "w", encoding="utf-8") as file:
     file.write("a" * 8_192)
 
+# Another user sees nothing, although the folders above let everybody pass.
+if os.geteuid() == 0:
+    os.chmod(place, 0o755)
+    other = os.fork()
+    if other == 0:
+        os.setgid(65_534)
+        os.setuid(65_534)
+        refused = 0
+        for access in [lambda: os.listdir(folder), lambda: os.stat(at("a.md")), lambda: read("a.md"), lambda: os.stat(folder)]:
+            try:
+                access()
+            except PermissionError:
+                refused += 1
+        os._exit(refused)
+    assert os.waitstatus_to_exitcode(os.waitpid(other, 0)[1]) == 4
+
 # Another client changes the file: who has it open or mapped sees the new text.
 opened = os.open(at("a.md"), os.O_RDONLY)
 mapped = mmap.mmap(opened, 8_192, prot=mmap.PROT_READ)

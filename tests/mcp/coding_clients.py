@@ -101,7 +101,8 @@ class Codex(Client):
 
     def ask(self, url: str) -> str:
         provider = f'model_providers.scripted={{ name = "scripted", base_url = "{url}/v1", wire_api = "responses" }}'
-        options = ["-c", provider, "-c", 'model_provider="scripted"', "-m", "scripted", "--skip-git-repo-check"]
+        # A model that Codex knows: it shows others the tools without a search, and cuts results after 10,000 bytes.
+        options = ["-c", provider, "-c", 'model_provider="scripted"', "-m", "gpt-5.5", "--skip-git-repo-check"]
         # There is no shell command in the script, and the test may run where no sandbox can be made.
         options.append("--dangerously-bypass-approvals-and-sandbox")
         return self.run(str(self.program), "exec", *options, "Use your memory.")

@@ -78,10 +78,13 @@ MESSAGES_TOOL = "mcp__inmost__memory"
 def responses(model: ScriptedModel, request: dict) -> list[dict]:
     """The events of the next response in the Responses API. Its results do not say whether they are errors."""
     results = [(texts(item["output"]), False) for item in request["input"] if item["type"] == "function_call_output"]
-    servers = [tool["tools"] for tool in request["tools"] if tool.get("name") == RESPONSES_NAMESPACE]
-    schema = next(tool["parameters"] for tools in servers for tool in tools if tool["name"] == "memory")
-    call = model.next_call(results, schema)
-    if call is None:
+    found = [tool for item in request["input"] if item["type"] == "tool_search_output" for tool in item["tools"]]
+    namespace = next((tool for tool in request["tools"] + found if tool.get("name") == RESPONSES_NAMESPACE), None)
+    if namespace is None:
+        # Codex shows some models the first words of a server's instructions, and its tools after a search.
+        item = {"type": "tool_search_call", "id": "ts_0", "call_id": "call_s", "execution": "client", "status": "completed"}
+        item["arguments"] = {"query": "memory"}
+    elif (call := model.next_call(results, namespace["tools"][0]["parameters"])) is None:
         content = [{"type": "output_text", "text": DONE}]
         item = {"type": "message", "role": "assistant", "id": "msg_1", "content": content}
     else:

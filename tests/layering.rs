@@ -58,7 +58,7 @@ const CRATES: [Crate; 10] = [
             &["object"],
             &["place"],
             &["device", "invitation", "state_file", "store"],
-            &["apply", "capture", "exchange"],
+            &["apply", "capture", "exchange", "snapshot"],
             &["sync"],
             &["tests"],
         ],

@@ -92,6 +92,11 @@ impl Device {
         unshown
     }
 
+    /// Publishes what was read, without changes, so that what a snapshot stands for can be removed.
+    pub(crate) fn acknowledge(&mut self, now: u64) -> Result<(), SyncError> {
+        self.publish(Draft::default(), now)
+    }
+
     /// Seals the states, and shows what they say.
     fn publish(&mut self, draft: Draft, now: u64) -> Result<(), SyncError> {
         let changes = Changes {
@@ -101,11 +106,13 @@ impl Device {
             seen: self.vector.clone(),
             pool: draft.pool,
             states: draft.states,
+            snapshot: None,
         };
         let number = self.number.saturating_add(1);
         let sealed = seal(&self.circle, (self.log, number, self.previous), &changes)?;
         let (dot, previous) = (sealed.dot, self.previous);
         self.outbox.push(sealed);
+        self.unacknowledged.clear();
         (self.number, self.previous) = (number, Some(dot.tag));
         self.learn(dot, previous, changes);
         let own = Vector::from_iter([dot]);

@@ -140,6 +140,46 @@ impl Chains {
         Vector(all.iter().filter(is_last).copied().collect())
     }
 
+    /// Adds the objects of other chains, which must be [sound](Self::are_sound).
+    pub(crate) fn absorb(&mut self, other: &Self) {
+        for (log, branches) in &other.0 {
+            for branch in branches {
+                let from = branch.from.and_then(|(from, number)| branches.get(from)?.tag(number));
+                let mut previous = from;
+                for (number, tag) in (branch.first..).zip(&branch.tags) {
+                    self.insert(Dot { log: *log, number, tag: *tag }, previous);
+                    previous = Some(*tag);
+                }
+            }
+        }
+    }
+
+    /// Whether each chain goes back to the first object of its log, and `vector` covers all objects and no others. Received chains may
+    /// be anything. Does no I/O.
+    pub(crate) fn are_sound(&self, vector: &Vector) -> bool {
+        let is_sound = |branches: &Vec<Branch>, at: usize, branch: &Branch| match branch.from {
+            None => branch.first == 1,
+            Some((from, number)) => {
+                let before = branches.get(from).filter(|_| from < at);
+                before.is_some_and(|before| before.tag(number).is_some())
+                    && number.checked_add(1) == Some(branch.first)
+            }
+        };
+        let are_whole = self.0.iter().all(|(log, branches)| {
+            branches.iter().enumerate().all(|(at, branch)| {
+                let last = branch.tags.last().map(|tag| Dot {
+                    log: *log,
+                    number: branch.last(),
+                    tag: *tag,
+                });
+                last.is_some_and(|last| {
+                    is_sound(branches, at, branch) && self.covers(vector, &last)
+                })
+            })
+        });
+        are_whole && vector.dots().all(|dot| self.contains(dot))
+    }
+
     fn branch(&self, dot: &Dot) -> Option<usize> {
         let branches = self.0.get(&dot.log)?;
         branches.iter().position(|branch| branch.tag(dot.number) == Some(dot.tag))

@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::chains::{Chains, Dot, LogId, Tag, Vector};
 use crate::error::SyncError;
-use crate::object::{Change, Changes, Circle, Sealed};
-use crate::pool::{Pool, PooledBase};
-use crate::tree::{Base, FileHeads, FileId, Heads, PathHead, Text, TextHead};
+use crate::object::{Change, Changes, Circle, Peer, Sealed};
+use crate::pool::{Pool, PooledBase, PooledFile};
+use crate::tree::{Base, FileId, Heads, PathHead, Text, TextHead};
 
 /// A member of a circle. All of it is saved in one step.
 pub(crate) struct Device {
@@ -39,20 +39,14 @@ pub(crate) struct Device {
     /// Sealed objects that the place or the other devices may not have.
     pub(crate) outbox: Vec<Sealed>,
     pub(crate) peers: BTreeMap<LogId, Peer>,
+    /// The snapshot that its log begins with, and what is in it.
+    pub(crate) snapshot: Option<(Dot, Vector)>,
+    /// Snapshots that it has read since it published last, so that nobody knows of it.
+    pub(crate) unacknowledged: BTreeSet<Dot>,
     /// The commits of the store when this was saved. A store with fewer was put back.
     pub(crate) commit: u64,
     /// Whether the freshness of the store was unknown, so that what it lacks was shown again instead of being deleted everywhere.
     pub(crate) was_doubtful: bool,
-}
-
-/// Another log.
-#[derive(Clone, Serialize, Deserialize)]
-pub(crate) struct Peer {
-    pub(crate) label: String,
-    /// The clock of its device at its last object, in milliseconds since 1970.
-    pub(crate) time: u64,
-    /// What its device knew then.
-    pub(crate) vector: Vector,
 }
 
 /// A file of the store as it was shown last.
@@ -95,6 +89,8 @@ impl Device {
             plan: BTreeMap::new(),
             outbox: Vec::new(),
             peers: BTreeMap::new(),
+            snapshot: None,
+            unacknowledged: BTreeSet::new(),
             commit: 0,
             was_doubtful: false,
         })
@@ -109,14 +105,18 @@ impl Device {
     }
 
     /// Takes in an object that was read or written.
-    pub(crate) fn learn(&mut self, dot: Dot, previous: Option<Tag>, changes: Changes) {
+    pub(crate) fn learn(&mut self, dot: Dot, previous: Option<Tag>, mut changes: Changes) {
+        if let Some(snapshot) = changes.snapshot.take() {
+            self.learn_snapshot(dot, &changes, snapshot);
+        }
         self.chains.insert(dot, previous);
         let own = Vector::from_iter([dot]);
         self.vector = self.chains.join([&self.vector, &own]);
         self.lamport = self.lamport.max(changes.lamport);
         if !self.own.contains(&dot.log) {
             let vector = self.chains.join([&changes.seen, &own]);
-            let peer = Peer { label: changes.label.clone(), time: changes.time, vector };
+            let before = self.peers.remove(&dot.log).map(|peer| peer.before).unwrap_or_default();
+            let peer = Peer { label: changes.label.clone(), time: changes.time, vector, before };
             self.peers.insert(dot.log, peer);
         }
         let Changes { label, lamport, time, pool, states, .. } = changes;
@@ -202,11 +202,13 @@ struct Stored {
     vector: Vector,
     chains: Chains,
     pool: Pool,
-    heads: Vec<StoredFile>,
+    heads: Vec<PooledFile>,
     shown: Vec<(FileId, StoredShown)>,
     plan: Vec<(FileId, Option<StoredShown>)>,
     outbox: Vec<Sealed>,
     peers: BTreeMap<LogId, Peer>,
+    snapshot: Option<(Dot, Vector)>,
+    unacknowledged: BTreeSet<Dot>,
     commit: u64,
     was_doubtful: bool,
 }
@@ -219,26 +221,6 @@ impl Drop for Wiping {
     fn drop(&mut self) {
         zeroize::Zeroize::zeroize(&mut self.0);
     }
-}
-
-#[derive(Serialize, Deserialize)]
-struct StoredFile {
-    id: FileId,
-    texts: Vec<StoredText>,
-    paths: Vec<(Dot, Vector, u64, String)>,
-    forgotten: Vector,
-}
-
-#[derive(Serialize, Deserialize)]
-struct StoredText {
-    dot: Dot,
-    over: Vector,
-    lamport: u64,
-    text: u32,
-    path: String,
-    label: String,
-    time: u64,
-    bases: Vec<PooledBase>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -259,7 +241,7 @@ impl Stored {
     fn of(device: &Device) -> Self {
         let mut pool = Pool::default();
         let heads = device.heads.iter();
-        let heads = heads.map(|(id, file)| StoredFile::of(*id, file, &mut pool)).collect();
+        let heads = heads.map(|(id, file)| PooledFile::of(*id, file, &mut pool)).collect();
         let shown = device.shown.iter();
         let shown = shown.map(|(id, shown)| (*id, StoredShown::of(shown, &mut pool))).collect();
         let mut planned = |shown: &Shown| StoredShown::of(shown, &mut pool);
@@ -284,6 +266,8 @@ impl Stored {
             plan,
             outbox: device.outbox.clone(),
             peers: device.peers.clone(),
+            snapshot: device.snapshot.clone(),
+            unacknowledged: device.unacknowledged.clone(),
             commit: device.commit,
             was_doubtful: device.was_doubtful,
         }
@@ -322,48 +306,10 @@ impl Stored {
                 .collect::<Option<_>>()?,
             outbox: self.outbox,
             peers: self.peers,
+            snapshot: self.snapshot,
+            unacknowledged: self.unacknowledged,
             commit: self.commit,
             was_doubtful: self.was_doubtful,
-        })
-    }
-}
-
-impl StoredFile {
-    fn of(id: FileId, file: &FileHeads, pool: &mut Pool) -> Self {
-        let text = |head: &TextHead| StoredText {
-            dot: head.dot,
-            over: head.over.clone(),
-            lamport: head.lamport,
-            text: pool.put(&head.text),
-            path: head.path.clone(),
-            label: head.label.clone(),
-            time: head.time,
-            bases: pool.put_bases(&head.bases),
-        };
-        let texts = file.texts.iter().map(text).collect();
-        let path = |head: &PathHead| (head.dot, head.over.clone(), head.lamport, head.path.clone());
-        let paths = file.paths.iter().map(path).collect();
-        Self { id, texts, paths, forgotten: file.forgotten.clone() }
-    }
-
-    fn heads(self, pool: &Pool) -> Option<FileHeads> {
-        let text = |head: StoredText| {
-            Some(TextHead {
-                dot: head.dot,
-                over: head.over,
-                lamport: head.lamport,
-                text: pool.get(head.text)?,
-                path: head.path,
-                label: head.label,
-                time: head.time,
-                bases: pool.bases(head.bases)?,
-            })
-        };
-        let path = |(dot, over, lamport, path)| PathHead { dot, over, lamport, path };
-        Some(FileHeads {
-            texts: self.texts.into_iter().map(text).collect::<Option<_>>()?,
-            paths: self.paths.into_iter().map(path).collect(),
-            forgotten: self.forgotten,
         })
     }
 }
@@ -401,4 +347,4 @@ impl StoredShown {
 }
 
 /// The only format of a stored device.
-const FORMAT: u8 = 1;
+const FORMAT: u8 = 2;

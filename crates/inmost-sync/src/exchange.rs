@@ -92,6 +92,11 @@ impl Device {
                     continue;
                 }
                 is_foreign |= self.own.contains(&dot.log);
+                if let Some(snapshot) = &changes.snapshot {
+                    is_foreign |= snapshot.before.contains(&self.log);
+                    // What it has gone on from may not be there any more. First objects were tried.
+                    todo.extend(listed.iter().filter(|dot| dot.number > 1));
+                }
                 self.learn(dot, previous, changes);
                 exchanged.read += 1;
                 progress(exchanged.read);
@@ -111,7 +116,8 @@ impl Device {
     /// Whether all was read that its device had read, and its states replace nothing else: what they replace must not depend on the
     /// order of reading.
     fn is_ready(&self, changes: &Changes) -> bool {
-        !holds(Rule::ReadInOrder)
+        changes.snapshot.is_some()
+            || !holds(Rule::ReadInOrder)
             || self.chains.is_within(&changes.seen, &self.vector)
                 && changes.vectors().all(|vector| self.chains.is_within(vector, &changes.seen))
     }

@@ -22,6 +22,7 @@ mod object;
 mod place;
 mod pool;
 mod rules;
+mod snapshot;
 mod state_file;
 mod store;
 mod sync;

@@ -1,5 +1,7 @@
 //! Objects: what a device publishes, sealed and padded.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use inmost_format::crypto::aead::{Nonce, Tag as AeadTag};
 use inmost_format::crypto::ids::StoreId;
 use inmost_format::crypto::keys::CircleKey;
@@ -8,9 +10,9 @@ use inmost_format::record::codec;
 use inmost_format::secret::Wiped;
 use serde::{Deserialize, Serialize};
 
-use crate::chains::{Dot, LogId, Tag, Vector};
+use crate::chains::{Chains, Dot, LogId, Tag, Vector};
 use crate::error::SyncError;
-use crate::pool::{Pool, PooledBase};
+use crate::pool::{Pool, PooledBase, PooledFile};
 use crate::tree::FileId;
 
 /// A group of devices: an id and a key, which every member has.
@@ -32,6 +34,31 @@ pub(crate) struct Changes {
     pub(crate) seen: Vector,
     pub(crate) pool: Pool,
     pub(crate) states: Vec<Change>,
+    pub(crate) snapshot: Option<Snapshot>,
+}
+
+/// All that a device knew, for others that have not read what it follows from. It is the first object of a log, which goes on from the
+/// other logs of its device.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Snapshot {
+    /// The objects that are in it.
+    pub(crate) chains: Chains,
+    pub(crate) files: Vec<PooledFile>,
+    /// The logs that its device wrote before.
+    pub(crate) before: BTreeSet<LogId>,
+    pub(crate) peers: BTreeMap<LogId, Peer>,
+}
+
+/// Another log.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Peer {
+    pub(crate) label: String,
+    /// The clock of its device at its last object, in milliseconds since 1970.
+    pub(crate) time: u64,
+    /// What its device knew then.
+    pub(crate) vector: Vector,
+    /// The logs that its device wrote before, and writes no more.
+    pub(crate) before: BTreeSet<LogId>,
 }
 
 /// A value of one register of a file. `over` names the states that it replaces; a deletion has `paths` for those of the path.
@@ -93,7 +120,9 @@ pub(crate) fn open(
     let (length, rest) = body.split_first_chunk::<LENGTH>()?;
     let changes = rest.get(..usize::try_from(u32::from_le_bytes(*length)).ok()?)?;
     let changes: Changes = codec::decode_long(changes).ok()?;
-    changes.is_sound().then_some(changes)
+    let may_have_snapshot = dot.number == 1 && changes.states.is_empty();
+    let is_sound = changes.is_sound() && (may_have_snapshot || changes.snapshot.is_none());
+    is_sound.then_some(changes)
 }
 
 impl Change {
@@ -127,6 +156,35 @@ impl Changes {
                 }
                 Change::Path { path, .. } => is_path(path),
                 Change::Delete { .. } => true,
+            })
+            && self.snapshot.as_ref().is_none_or(|snapshot| self.has_sound(snapshot))
+    }
+
+    /// Whether a snapshot is about what was seen, and about nothing else.
+    fn has_sound(&self, snapshot: &Snapshot) -> bool {
+        let Snapshot { chains, files, peers, .. } = snapshot;
+        let is_seen = |vector: &Vector| chains.is_within(vector, &self.seen);
+        let has_sound_bases = |bases: &[PooledBase]| {
+            bases.len() <= MOST_BASES
+                && bases
+                    .iter()
+                    .all(|base| self.pool.get(base.text).is_some() && is_seen(&base.vector))
+        };
+        chains.are_sound(&self.seen)
+            && peers.values().all(|peer| is_label(&peer.label) && is_seen(&peer.vector))
+            && files.iter().all(|file| {
+                is_seen(&file.forgotten)
+                    && file.texts.iter().all(|head| {
+                        chains.covers(&self.seen, &head.dot)
+                            && is_seen(&head.over)
+                            && is_path(&head.path)
+                            && is_label(&head.label)
+                            && self.pool.get(head.text).is_some()
+                            && has_sound_bases(&head.bases)
+                    })
+                    && file.paths.iter().all(|(dot, over, _, path)| {
+                        chains.covers(&self.seen, dot) && is_seen(over) && is_path(path)
+                    })
             })
     }
 }
@@ -181,7 +239,15 @@ mod tests {
             bases: Vec::new(),
         };
         let seen = Vector::default();
-        Changes { label: label.to_owned(), lamport: 1, time: 2, seen, pool, states: vec![state] }
+        Changes {
+            label: label.to_owned(),
+            lamport: 1,
+            time: 2,
+            seen,
+            pool,
+            states: vec![state],
+            snapshot: None,
+        }
     }
 
     fn circle() -> Circle {

@@ -29,6 +29,12 @@ pub trait Place {
     /// # Errors
     /// Those of the place.
     fn put(&self, dot: &Dot, bytes: &[u8]) -> io::Result<()>;
+
+    /// Removes an object, if it is there.
+    ///
+    /// # Errors
+    /// Those of the place.
+    fn remove(&self, dot: &Dot) -> io::Result<()>;
 }
 
 /// A folder: one that Dropbox, iCloud or Syncthing keeps in step, or one on a stick. It has a folder for each log, with a file for each
@@ -123,6 +129,25 @@ impl Place for FolderPlace {
             File::open(folder)?.sync_all()?;
             File::open(&self.folder)?.sync_all()?;
         }
+        Ok(())
+    }
+
+    fn remove(&self, dot: &Dot) -> io::Result<()> {
+        let path = self.file(dot);
+        let folder = path.parent().unwrap_or(&self.folder);
+        let removed = || {
+            // Behind a link are files of somebody else.
+            if !fs::symlink_metadata(folder)?.is_dir() {
+                return Err(ErrorKind::NotADirectory.into());
+            }
+            fs::remove_file(&path)
+        };
+        match removed() {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        // The folder of a log that has ended. It stays if anything is in it.
+        let _ = fs::remove_dir(folder);
         Ok(())
     }
 }

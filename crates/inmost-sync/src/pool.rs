@@ -7,8 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-use crate::chains::Vector;
-use crate::tree::{Base, Text};
+use crate::chains::{Dot, Vector};
+use crate::tree::{Base, FileHeads, FileId, PathHead, Text, TextHead};
 
 /// The texts of a message.
 #[derive(Default)]
@@ -25,6 +25,28 @@ pub(crate) struct Pool {
 pub(crate) struct PooledBase {
     pub(crate) vector: Vector,
     pub(crate) text: u32,
+}
+
+/// What is known of a file, with its texts in a pool.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct PooledFile {
+    pub(crate) id: FileId,
+    pub(crate) texts: Vec<PooledText>,
+    pub(crate) paths: Vec<(Dot, Vector, u64, String)>,
+    pub(crate) forgotten: Vector,
+}
+
+/// A head of a text.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct PooledText {
+    pub(crate) dot: Dot,
+    pub(crate) over: Vector,
+    pub(crate) lamport: u64,
+    pub(crate) text: u32,
+    pub(crate) path: String,
+    pub(crate) label: String,
+    pub(crate) time: u64,
+    pub(crate) bases: Vec<PooledBase>,
 }
 
 /// Makes a text.
@@ -64,6 +86,46 @@ impl Pool {
     pub(crate) fn bases(&self, bases: Vec<PooledBase>) -> Option<Vec<Base>> {
         let get = |base: PooledBase| Some(Base { vector: base.vector, text: self.get(base.text)? });
         bases.into_iter().map(get).collect()
+    }
+}
+
+impl PooledFile {
+    pub(crate) fn of(id: FileId, file: &FileHeads, pool: &mut Pool) -> Self {
+        let text = |head: &TextHead| PooledText {
+            dot: head.dot,
+            over: head.over.clone(),
+            lamport: head.lamport,
+            text: pool.put(&head.text),
+            path: head.path.clone(),
+            label: head.label.clone(),
+            time: head.time,
+            bases: pool.put_bases(&head.bases),
+        };
+        let texts = file.texts.iter().map(text).collect();
+        let path = |head: &PathHead| (head.dot, head.over.clone(), head.lamport, head.path.clone());
+        let paths = file.paths.iter().map(path).collect();
+        Self { id, texts, paths, forgotten: file.forgotten.clone() }
+    }
+
+    pub(crate) fn heads(self, pool: &Pool) -> Option<FileHeads> {
+        let text = |head: PooledText| {
+            Some(TextHead {
+                dot: head.dot,
+                over: head.over,
+                lamport: head.lamport,
+                text: pool.get(head.text)?,
+                path: head.path,
+                label: head.label,
+                time: head.time,
+                bases: pool.bases(head.bases)?,
+            })
+        };
+        let path = |(dot, over, lamport, path)| PathHead { dot, over, lamport, path };
+        Some(FileHeads {
+            texts: self.texts.into_iter().map(text).collect::<Option<_>>()?,
+            paths: self.paths.into_iter().map(path).collect(),
+            forgotten: self.forgotten,
+        })
     }
 }
 

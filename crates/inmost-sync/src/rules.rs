@@ -34,12 +34,21 @@ pub(crate) enum Rule {
     CompareBytes,
     /// A file that comes to a known id gets another one.
     FreshId,
+    /// What a snapshot has replaced is dropped.
+    DropReplaced,
+    /// What was replaced already is not taken from a snapshot.
+    TakeNewOnly,
+    /// Objects are removed that a snapshot stands for, and no others.
+    CollectCovered,
 }
 
 #[cfg(test)]
 impl Rule {
     /// All rules, those first without which schedules fail soonest.
-    pub(crate) const ALL: [Self; 15] = [
+    pub(crate) const ALL: [Self; 18] = [
+        Self::DropReplaced,
+        Self::TakeNewOnly,
+        Self::CollectCovered,
         Self::ReadInOrder,
         Self::HeldIsNotGone,
         Self::ReplaceShownOnly,

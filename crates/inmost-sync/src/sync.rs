@@ -153,7 +153,7 @@ impl<'s> Sync<'s> {
     /// [`SyncError::NotAMember`]; [`SyncError::StateUnreadable`].
     pub fn status(&self) -> Result<Status, SyncError> {
         let device = self.device()?;
-        let member = |(_, peer): (_, &crate::device::Peer)| Member {
+        let member = |(_, peer): (_, &crate::object::Peer)| Member {
             label: peer.label.clone(),
             time: peer.time,
         };
@@ -244,6 +244,11 @@ pub(crate) fn run(
     run.device.make_plan();
     let plan = std::mem::take(&mut run.device.plan);
     report.held = plan.into_values().flatten().map(|want| want.path).collect();
+    if run.device.is_snapshot_due() {
+        run.device.make_snapshot(now)?;
+    } else if run.device.is_silent() {
+        run.device.acknowledge(now)?;
+    }
     run.device.commit = store.commit()?;
     run.save()?;
     if let Ok(sent) = &mut sent {
@@ -251,6 +256,8 @@ pub(crate) fn run(
         *sent += run.device.flush(place, &whole)?;
     }
     report.sent = sent?;
+    run.device.collect(place, &listed)?;
+    run.save()?;
     let shown = run.device.shown.values();
     let copies = shown.filter(|shown| shown.copy_of.is_some()).map(|shown| shown.path.clone());
     report.copies = copies.collect();

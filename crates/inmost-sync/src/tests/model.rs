@@ -229,6 +229,8 @@ pub(super) struct Objects {
     pub(super) is_delayed: bool,
     /// Objects that cannot be read.
     pub(super) unreadable: BTreeSet<Dot>,
+    /// Objects that were removed.
+    pub(super) collected: BTreeSet<Dot>,
     pub(super) is_full: bool,
     pub(super) is_absent: bool,
     /// How often an object was read.
@@ -292,5 +294,15 @@ impl Place for View {
             objects.views.entry(self.device).or_default().insert(*dot, bytes.to_vec());
         };
         self.fuse.step(put).map_err(|_| io::Error::other("crashed"))
+    }
+
+    fn remove(&self, dot: &Dot) -> io::Result<()> {
+        let remove = || {
+            let mut objects = self.place.0.borrow_mut();
+            objects.truth.remove(dot);
+            objects.collected.insert(*dot);
+            objects.views.entry(self.device).or_default().remove(dot);
+        };
+        self.fuse.step(remove).map_err(|_| io::Error::other("crashed"))
     }
 }

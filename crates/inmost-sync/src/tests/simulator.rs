@@ -283,6 +283,8 @@ impl World {
         let truth: Vec<_> =
             objects.truth.iter().map(|(dot, bytes)| (*dot, bytes.clone())).collect();
         let view = objects.views.entry(device).or_default();
+        let known: BTreeSet<Dot> = truth.iter().map(|(dot, _)| *dot).collect();
+        view.retain(|dot, _| known.contains(dot) || !self.rng.is_one_in(2));
         for (dot, bytes) in truth {
             if self.rng.is_one_in(2) {
                 let length =
@@ -296,8 +298,11 @@ impl World {
     fn restore(&mut self, device: usize, is_noticed: bool) {
         let Some((store, state)) = self.nodes[device].backup.clone() else { return };
         // What the place has lost and its device too is gone.
-        let is_lost =
-            |dot: &Dot| self.place.0.borrow().truth.get(dot).is_none_or(|bytes| bytes.len() < 99);
+        let is_lost = |dot: &Dot| {
+            let objects = self.place.0.borrow();
+            let is_whole = objects.truth.get(dot).is_some_and(|bytes| bytes.len() > 99);
+            !is_whole && !objects.collected.contains(dot)
+        };
         if self.lost.iter().any(is_lost) {
             return;
         }

@@ -398,7 +398,9 @@ impl Tree {
         if let Some(buffer) = &mut self.file(ino)?.buffer
             && buffer.base == Some(renamed)
         {
+            let is_redacted = buffer.is_redacted;
             buffer.saved(version);
+            buffer.is_redacted = is_redacted;
         }
         self.is_stored(ino, number);
         self.has_read(process_of(thread), number, version);

@@ -102,7 +102,12 @@ fn a_redacted_file_is_whole_for_the_program_that_writes_it() {
     assert_eq!(mount.stored("pay.md").unwrap(), format!("with {MARK},\n"));
     let raw = format!("with {CARD},\n");
     assert_eq!(file.metadata().unwrap().len(), u64::try_from(raw.len()).unwrap());
-    // It goes on at the places that it knows.
+    // It goes on at the places that it knows, also under another name.
+    fs::rename(mount.at("pay.md"), mount.at("paid.md")).unwrap();
+    let length = u64::try_from(raw.len()).unwrap();
+    assert_eq!(fs::metadata(mount.at("paid.md")).unwrap().len(), length);
+    assert_eq!(fs::read_to_string(mount.at("paid.md")).unwrap(), raw);
+    fs::rename(mount.at("paid.md"), mount.at("pay.md")).unwrap();
     file.write_all(b"in euros\n").unwrap();
     file.write_all_at(b"WITH", 0).unwrap();
     file.sync_all().unwrap();

@@ -75,6 +75,8 @@ for kill in range(kills):
     stop.set()
     for writer in writers:
         writer.join()
+    if kill % 100 == 99:
+        print(f"{kill + 1} of {kills} kills", flush=True)
     inmost("unlock")
     for name, number in synced.items():
         text = inmost("cat", name)

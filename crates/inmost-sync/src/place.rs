@@ -223,7 +223,14 @@ mod tests {
         assert_eq!(place.list().unwrap(), BTreeSet::from([dot]));
         assert_eq!(place.get(&dot).unwrap().unwrap(), b"bytes");
         assert_eq!(place.get(&Dot { number: 2, ..dot }).unwrap(), None);
-        assert_eq!(fs::read_dir(log).unwrap().count(), 2);
+        assert_eq!(fs::read_dir(&log).unwrap().count(), 2);
+        for _ in 0..2 {
+            place.remove(&dot).unwrap();
+            assert!(log.join("desktop.ini").exists() && place.list().unwrap().is_empty());
+        }
+        fs::remove_file(log.join("desktop.ini")).unwrap();
+        place.remove(&dot).unwrap();
+        assert!(!log.exists());
         assert!(FolderPlace::open(folder.path().join("absent")).is_err());
     }
 
@@ -249,6 +256,9 @@ mod tests {
         fs::rename(log, home.path().join("log")).unwrap();
         symlink(home.path().join("log"), log).unwrap();
         assert_eq!(place.get(&dot).unwrap(), None);
+        assert!(
+            place.remove(&dot).is_err() && home.path().join("log").read_dir().unwrap().count() == 1
+        );
         assert!(place.put(&Dot { number: 2, ..dot }, b"bytes").is_err());
         assert_eq!(fs::read_dir(home.path().join("log")).unwrap().count(), 1);
     }

@@ -67,7 +67,7 @@ async function runCase(t, name, makeTool) {
   }
 }
 
-/** As `toThrow` of other test frameworks: the message contains the text. Returns the message. */
+/** As `toThrow` of other test frameworks: what the model would read contains the text. Returns it. */
 async function fails(tool, input, message) {
   let error;
   try {
@@ -76,8 +76,9 @@ async function fails(tool, input, message) {
     error = thrown;
   }
   if (error === undefined) assert.fail(`did not fail: ${input.command}`);
-  assert(error.message.includes(message), `expected ${message}, got: ${error.message}`);
-  return error.message;
+  const read = String(error.content ?? error.message);
+  assert(read.includes(message), `expected ${message}, got: ${read}`);
+  return read;
 }
 
 const listed = new Map(DIFFERENCES.flatMap((difference) => difference.cases.map((name) => [name, difference])));

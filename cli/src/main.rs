@@ -59,6 +59,10 @@ fn main() -> ExitCode {
     panic::set_hook(Box::new(record_panic_location));
     let result = panic::catch_unwind(run).unwrap_or_else(|_| Err(internal_error()));
     store::sealed_copy::remove();
+    let result = match result {
+        Err(Failure::Error { .. }) => result,
+        _ => store::opening::closed().and(result),
+    };
     let exit = match result {
         Ok(()) | Err(Failure::OutputClosed) => Exit::Ok,
         Err(Failure::ReplyLost | Failure::NoMatch) => Exit::Other,

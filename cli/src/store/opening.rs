@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal};
 use std::ops::Deref;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -132,7 +133,7 @@ pub(crate) struct NewStore<'a> {
     pub(crate) expiry: ExpirySettings,
 }
 
-/// An open store that is closed on drop. Every acknowledged change is on disk already. A warning says if other files are in the
+/// An open store that is closed on drop. Every acknowledged change is on disk already; [`closed`] fails if other files are in the
 /// place of those by then.
 pub(crate) struct StoreGuard {
     store: OpenStore,
@@ -166,9 +167,18 @@ impl Deref for StoreGuard {
 impl Drop for StoreGuard {
     fn drop(&mut self) {
         if let Err(error) = self.store.close() {
-            streams::warn(&format!("{error} {}", error.advice()));
+            *UNCLOSED.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
         }
     }
+}
+
+/// Why the store of this process was not closed as it should be.
+static UNCLOSED: Mutex<Option<StoreError>> = Mutex::new(None);
+
+/// Fails if a store was not closed as it should be: what was acknowledged may be in files that were replaced.
+pub(crate) fn closed() -> Result<(), Failure> {
+    let error = UNCLOSED.lock().unwrap_or_else(PoisonError::into_inner).take();
+    error.map_or(Ok(()), |error| Err(error.into()))
 }
 
 /// The process that holds the store.

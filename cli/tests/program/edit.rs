@@ -218,6 +218,14 @@ fn visual_precedes_editor_and_may_have_options() {
 }
 
 #[test]
+fn a_store_whose_files_are_replaced_before_it_is_closed_is_a_failure() {
+    let desk = Desk::new(&[("/memories/a", "one\n")]);
+    let store = desk.place.store();
+    let script = format!("cd '{}' && cp -p lock copy && mv copy lock", store.display());
+    desk.edit("/memories/a", &script).expect_failure(14, "lock was replaced");
+}
+
+#[test]
 fn a_text_that_cannot_be_written_is_kept_in_memory() {
     let desk = Desk::new(&[("/memories/a", "one\n")]);
     for (path, script, what) in [

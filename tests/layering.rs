@@ -40,6 +40,7 @@ const CRATES: [Crate; 10] = [
             &["crypto"],
             &["record"],
             &["header"],
+            &["vectors"],
         ],
     },
     Crate { folder: "crates/inmost-engines/src", layers: &[] },

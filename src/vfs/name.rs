@@ -82,6 +82,7 @@ fn is_visible(character: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vfs::path::MemoryPath;
     use inmost_storage::every_variant;
 
     /// The numbers are those of the limits.
@@ -144,6 +145,23 @@ mod tests {
             "\u{200C}\u{200D} \u{a0}\u{3000}\u{FE0F}\u{E000}\u{378}\u{FFFF}aé中😀".chars()
         {
             assert_eq!(check(character), Ok(()), "{character:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_the_vectors() {
+        #[derive(serde::Deserialize)]
+        struct Case {
+            name: String,
+            is_valid: bool,
+        }
+        let cases: Vec<Case> =
+            serde_json::from_str(include_str!("../../tests/vectors/names.json")).unwrap();
+        assert!(cases.len() > 40);
+        for Case { name, is_valid } in cases {
+            let path = MemoryPath::root().join(&name);
+            let is_itself = path.is_ok_and(|path| path.name() == Some(&name));
+            assert_eq!(is_itself, is_valid, "{name:?}");
         }
     }
 

@@ -51,6 +51,7 @@ PYTHON
 }
 
 "$python" "$reader/example.py"
+"$python" tests/vectors/make.py
 echo "docs/FORMAT.md: the example store is as described"
 
 new=$sample/new

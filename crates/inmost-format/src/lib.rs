@@ -15,3 +15,5 @@ pub mod header;
 pub mod limits;
 pub mod record;
 pub mod secret;
+#[cfg(test)]
+mod vectors;

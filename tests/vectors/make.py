@@ -1,0 +1,331 @@
+#!/usr/bin/env python3
+"""Computes the test vectors in this folder from docs/FORMAT.md, with the code of the Python reader and none of the library's.
+
+Without arguments: exits with 1 if a file differs. With --write: writes the files, after a change of the format.
+All keys, salts and nonces are made from a counter; bytes are hexadecimal. README.md says what each file holds.
+"""
+
+import hashlib
+import json
+import struct
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "reader"))
+
+from header import Bad, Header, argon2id, check, prf  # noqa: E402
+from nacl.bindings import crypto_aead_xchacha20poly1305_ietf_encrypt  # noqa: E402
+from names import check_name  # noqa: E402
+
+GENERATION = 7
+MEMORY, PASSES, LANES = 19456, 2, 1
+CLASSES = (256, 512, 1024, 2048, 4096)
+
+
+class Bytes:
+    """Bytes that look random and are always the same."""
+
+    def __init__(self, name):
+        self.name, self.count = name, 0
+
+    def take(self, length):
+        self.count += 1
+        return hashlib.shake_256(f"{self.name} {self.count}".encode()).digest(length)
+
+
+def checksum(data):
+    return hashlib.blake2b(data, digest_size=32, person=b"inmost/1 check\0\0").digest()
+
+
+def seal(key, aad, nonce, plaintext):
+    """Returns ciphertext and tag."""
+    return crypto_aead_xchacha20poly1305_ietf_encrypt(plaintext, aad, nonce, key)
+
+
+# --- Keys -----------------------------------------------------------------------------------------------------------------
+
+
+def keys():
+    some = Bytes("keys")
+    derivations = []
+    for passphrase, memory, passes, lanes in (
+        (b"correct horse battery staple", 19456, 2, 1),
+        ("Grüße aus Köln".encode(), 19456, 3, 2),
+        (b" leading and trailing spaces ", 32768, 2, 4),
+    ):
+        salt, store = some.take(16), some.take(16)
+        key = argon2id(passphrase, salt, store, memory, passes, lanes)
+        cost = {"memory_kib": memory, "passes": passes, "lanes": lanes}
+        derivations.append({"passphrase": passphrase, "salt": salt, "store": store, **cost, "key": key})
+    roles = (
+        ("kek", 32, 18), ("kek", 64, 18), ("commit", 32, 18), ("commit", 64, 18), ("wrap", 32, 0), ("hdr-key", 32, 0),
+        ("label", 32, 0), ("anc-key", 32, 0), ("syn-key", 32, 0), ("record", 32, 8), ("adr-key", 32, 8), ("jnl-key", 32, 8),
+        ("address", 32, 25), ("hdr-mac", 32, 4032), ("journal", 32, 97), ("chain", 32, 8), ("cir-obj", 32, 24),
+        ("cir-nky", 32, 24), ("cir-non", 32, 56), ("cir-fil", 32, 32),
+    )  # fmt: skip
+    outputs = []
+    for role, key_bytes, message_bytes in roles:
+        key, store, message = some.take(key_bytes), some.take(16), some.take(message_bytes)
+        output = prf(key, b"inmost/1 " + role.encode(), store, message)
+        outputs.append({"role": role, "key": key, "store": store, "message": message, "output": output})
+    messages = [b"", b"\0", some.take(64), some.take(4064)]
+    checksums = [{"message": message, "output": checksum(message)} for message in messages]
+    labels = (("datakey", 25), ("slot", 46), ("label", 34), ("anchor", 17), ("sync", 16), ("object", 56), ("record", 56))
+    sealed = []
+    for label, width in labels:
+        first = b"inmost/record/v1" if label == "record" else f"inmost/1 {label}".encode().ljust(16, b"\0")
+        for length in (0, 1, 32, 300):
+            fields, key, nonce, plaintext = some.take(width), some.take(32), some.take(24), some.take(length)
+            whole = seal(key, first + fields, nonce, plaintext)
+            case = {"kind": label, "fields": fields, "key": key, "nonce": nonce, "plaintext": plaintext}
+            sealed.append({**case, "ciphertext": whole[:-16], "tag": whole[-16:]})
+    return {"argon2id": derivations, "prf": outputs, "checksum": checksums, "sealed": sealed}
+
+
+# --- Headers --------------------------------------------------------------------------------------------------------------
+
+
+class Store:
+    """A store whose secrets are known, with a header that has a slot of each kind."""
+
+    def __init__(self):
+        some = self.some = Bytes("header")
+        self.id, self.master, self.data_key = some.take(16), some.take(32), some.take(32)
+        self.passphrase = "Zoë's passphrase".encode()
+        self.keyfile, self.recovery, self.raw = some.take(32), some.take(32), some.take(32)
+        self.slots = [self.slot(number, kind) for number, kind in ((0, 1), (2, 2), (3, 3), (6, 4))]
+        self.header = self.make()
+
+    def credential(self, kind):
+        names = ("passphrase", "passphrase and keyfile", "recovery key", "raw key")
+        secrets = {"passphrase": self.passphrase} if kind in (1, 2) else {}
+        secrets |= {2: {"keyfile": self.keyfile}, 3: {"key": self.recovery}, 4: {"key": self.raw}}.get(kind, {})
+        return {"kind": names[kind - 1], **secrets}
+
+    def role(self, role):
+        return prf(self.master, role, self.id)
+
+    def slot(self, number, kind, cost=(MEMORY, PASSES, LANES), label=None):
+        some, has_cost = self.some, kind in (1, 2)
+        salt, label = some.take(16), label or f"slot {number}".encode()
+        if has_cost:
+            secret = argon2id(self.passphrase, salt, self.id, *cost) + (self.keyfile if kind == 2 else b"")
+        else:
+            secret = self.recovery if kind == 3 else self.raw
+        costs = struct.pack("<III", *(cost if has_cost else (0, 0, 0)))
+        place = bytes([number, kind])
+        message = place + salt
+        nonce, label_nonce = some.take(24), some.take(24)
+        aad = b"inmost/1 slot".ljust(16, b"\0") + self.id + place + costs + salt
+        sealed = seal(prf(secret, b"inmost/1 kek", self.id, message), aad, nonce, self.master)
+        text = (1_700_000_000_000 + number).to_bytes(8, "little") + bytes([len(label)]) + label.ljust(63, b"\0")
+        aad = b"inmost/1 label".ljust(16, b"\0") + self.id + place + salt
+        sealed_label = seal(self.role(b"inmost/1 label"), aad, label_nonce, text)
+        commitment = prf(secret, b"inmost/1 commit", self.id, message)
+        slot = bytes([kind, 0, 0, 0]) + costs + salt + commitment + nonce + sealed + label_nonce + sealed_label
+        return number, slot.ljust(256, b"\0")
+
+    def make(self, changes=None, slots=None, data_key_aad=None):
+        """The header, with bytes replaced before its MAC."""
+        data = bytearray(4096)
+        data[:12] = b"\x89INMOST\n\1\0\1\0"
+        data[16:32] = self.id
+        data[32:48] = struct.pack("<QQ", 5, GENERATION)
+        nonce = Bytes("data key").take(24)
+        aad = data_key_aad or b"inmost/1 datakey" + self.id + bytes(data[40:48]) + bytes(data[10:11])
+        data[48:120] = nonce + seal(self.role(b"inmost/1 wrap"), aad, nonce, self.data_key)
+        noise = Bytes("free slots")
+        used = dict(self.slots if slots is None else slots)
+        for number in range(8):
+            at = 128 + 256 * number
+            data[at : at + 256] = used.get(number, b"\0" + noise.take(255))
+        data[2176:2192] = Bytes("before").take(16)
+        for at, part in (changes or {}).items():
+            data[at : at + len(part)] = part
+        data[4032:4064] = prf(self.role(b"inmost/1 hdr-key"), b"inmost/1 hdr-mac", self.id, bytes(data[:4032]))
+        return self.mended(bytes(data))
+
+    @staticmethod
+    def mended(data):
+        return data[:4064] + checksum(data[:4064])
+
+    def address(self, kind, object_id, index):
+        generation = struct.pack("<Q", GENERATION)
+        key = prf(self.data_key, b"inmost/1 adr-key", self.id, generation)
+        return prf(key, b"inmost/1 address", self.id, struct.pack("<B16sQ", kind, object_id, index))
+
+
+def flipped(data, at):
+    return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+
+
+def patches(whole, changed):
+    """The runs of bytes in which a changed header differs: for each the place, and the bytes there."""
+    length, runs = min(len(whole), len(changed)), []
+    differs = [at for at in range(length) if whole[at] != changed[at]] + list(range(length, len(changed)))
+    for at in differs:
+        if runs and at - sum(runs[-1]) < 8:
+            runs[-1][1] = at - runs[-1][0] + 1
+        else:
+            runs.append([at, 1])
+    return {"length": len(changed), "patches": [[at, changed[at : at + count]] for at, count in runs]}
+
+
+def headers(store):
+    whole, raw = store.header, store.credential(4)
+    opens = [
+        {"name": f"slot {slot} opens with its {credential['kind']}", "credential": credential, "slot": slot}
+        for slot, credential in zip((0, 2, 3, 6), map(store.credential, (1, 2, 3, 4)))
+    ]
+    Header(whole).data_key(store.passphrase)  # the reader accepts it
+    refused = []
+
+    def refuse(name, error, header, credential=raw):
+        refused.append({"name": name, **patches(whole, header), "credential": credential, "error": error})
+
+    wrong = {1: {"passphrase": b"another"}, 2: {"keyfile": bytes(32)}, 3: {"key": bytes(32)}, 4: {"key": bytes(32)}}
+    for kind, change in wrong.items():
+        refuse(f"a wrong {store.credential(kind)['kind']}", "WrongCredential", whole, store.credential(kind) | change)
+    refuse("a recovery key given as a raw key", "WrongCredential", whole, {"kind": "raw key", "key": store.recovery})
+    refuse("empty", "Damaged", b"")
+    refuse("shortened within the magic", "Damaged", whole[:5])
+    refuse("another magic", "NotAStore", flipped(whole, 1))
+    refuse("another version", "UnknownFormat", flipped(whole, 8))
+    refuse("one byte short", "Damaged", whole[:-1])
+    refuse("one byte long", "Damaged", whole + b"\0")
+    for at in (16, 40, 300, 3000, 4040, 4064):
+        refuse(f"bit flipped in byte {at}", "Damaged", flipped(whole, at))
+    refuse("a flag", "UnknownFlags", store.make({12: b"\1"}))
+    refuse("an engine without a code", "UnknownEngine", store.make({10: b"\x09"}))
+    for at in (11, 120, 127, 2192, 4031):
+        refuse(f"byte {at} of the padding is not zero", "Damaged", store.make({at: b"\1"}))
+    refuse("a slot of kind 5", "Damaged", store.make({128: b"\5"}))
+    refuse("padding inside a slot", "Damaged", store.make({129: b"\1"}))
+    refuse("padding behind a slot", "Damaged", store.make({128 + 255: b"\1"}))
+    refuse("a raw key with a cost", "Damaged", store.make({128 + 6 * 256 + 4: b"\1"}))
+    refuse("no slot in use", "Damaged", store.make(slots=[]))
+    for name, cost in (
+        ("little memory", (19455, 2, 1)), ("one pass", (19456, 1, 1)), ("no lanes", (19456, 2, 0)), ("17 lanes", (19456, 2, 17)),
+        ("much memory", (1048577, 2, 1)), ("33 passes", (19456, 33, 1)), ("much work", (1048576, 3, 1)),
+    ):  # fmt: skip
+        refuse(f"a slot that asks for {name}", "KdfOutOfBounds", store.make({132: struct.pack("<III", *cost)}))
+    heavy = [(number, bytes([1, 0, 0, 0]) + struct.pack("<III", 1048576, 2, 1) + bytes(240)) for number in range(3)]
+    passphrase = store.credential(1)
+    refuse("three slots that cost too much together", "KdfOutOfBounds", store.make(slots=heavy), passphrase)
+    for what, at in (("the sealed data key", 48), ("the nonce of the data key", 60), ("the MAC of the header before", 2176),
+                     ("the revision", 32), ("the generation", 40), ("the noise of a free slot", 700), ("the MAC", 4032)):  # fmt: skip
+        refuse(f"{what} changed, checksum mended", "Tampered", store.mended(flipped(whole, at)))
+    at = 128 + 6 * 256
+    refuse("the sealed master key changed", "Tampered", store.make({at + 96: bytes([whole[at + 96] ^ 1])}))
+    refuse("another commitment", "WrongCredential", store.make({at + 32: bytes(32)}))
+    refuse("another salt", "WrongCredential", store.make({at + 16: bytes(16)}))
+    moved = [(5 if number == 6 else number, slot) for number, slot in store.slots]
+    refuse("a slot in another place", "WrongCredential", store.make(slots=moved))
+    aad = b"inmost/1 datakey" + store.id + struct.pack("<Q", GENERATION + 1) + b"\1"
+    refuse("the data key of another generation", "Tampered", store.make(data_key_aad=aad))
+    root = store.address(1, bytes(16), 0)
+    facts = {"store": store.id, "generation": GENERATION, "revision": 5, "root": root}
+    return {**facts, "header": whole, "opens": opens, "refused": refused}
+
+
+# --- Records --------------------------------------------------------------------------------------------------------------
+
+
+def records(store):
+    some = Bytes("records")
+    generation = struct.pack("<Q", GENERATION)
+    record_key = prf(store.data_key, b"inmost/1 record", store.id, generation)
+
+    def value(kind, object_id, index, body, size=None, address=None, version=1, length=None, pad=b"\0"):
+        address = address or store.address(kind, object_id, index)
+        length = len(body) if length is None else length
+        plaintext = struct.pack("<B16sQH", kind, object_id, index, length) + body
+        plaintext = plaintext.ljust(size or min(size for size in CLASSES if len(plaintext) <= size), pad)
+        nonce = some.take(24)
+        aad = b"inmost/record/v1" + store.id + generation + address
+        return bytes([version]) + nonce + seal(record_key, aad, nonce, plaintext)
+
+    def text(length):
+        """The body of a chunk: its length and its text."""
+        data = b"All work and no play. " * 200
+        marker = bytes([length]) if length < 251 else b"\xfb" + length.to_bytes(2, "little")
+        return marker + data[:length]
+
+    opens, refused = [], []
+    for length in (1, 100, 228, 229, 450, 1000, 1990, 3000, 4066):
+        object_id, index, body = some.take(16), length, text(length)
+        stored = value(7, object_id, index, body)
+        place = {"kind": 7, "object": object_id, "index": index, "address": store.address(7, object_id, index)}
+        opens.append({**place, "value": stored, "tag": stored[-16:], "body": body})
+    object_id, body = some.take(16), text(100)
+    place = {"kind": 7, "object": object_id, "index": 1}
+    whole = value(7, object_id, 1, body)
+
+    def refuse(name, error, stored, tag=None):
+        refused.append({"name": name, **place, "value": stored, "tag": tag or stored[-16:], "error": error})
+
+    for name, at in (("the nonce", 1), ("the ciphertext", 30), ("the last byte of the ciphertext", -17), ("the tag", -1)):
+        refuse(f"a bit flipped in {name}", "NotAuthentic", flipped(whole, at % len(whole)))
+    refuse("another version", "Frame", b"\2" + whole[1:])
+    refuse("an impossible length", "Frame", whole[:-1])
+    refuse("no bytes", "Frame", b"", whole[-16:])
+    refuse("an older value", "Stale", value(7, object_id, 1, text(99)), whole[-16:])
+    refuse("the value of another index", "NotAuthentic", value(7, object_id, 2, body))
+    here = store.address(7, object_id, 1)
+    refuse("sealed at this address under another name", "Malformed", value(7, object_id, 2, body, address=here))
+    refuse("a body longer than the record", "Malformed", value(7, object_id, 1, body, length=4000))
+    refuse("a text that ends early", "Malformed", value(7, object_id, 1, text(100)[:-1]))
+    refuse("bytes behind the text", "Malformed", value(7, object_id, 1, body + b"x"))
+    refuse("a text that is not UTF-8", "Malformed", value(7, object_id, 1, b"\2\xff\xff"))
+    refuse("a kind without a meaning", "Malformed", value(99, object_id, 1, body, address=here))
+    return {"store": store.id, "generation": GENERATION, "credential": store.credential(4), "header": store.header,
+            "opens": opens, "refused": refused}  # fmt: skip
+
+
+# --- Names ----------------------------------------------------------------------------------------------------------------
+
+
+def names():
+    cases = [
+        "a", "notes.md", "Zoë", "Zoe\u0308", "日本語", "a b", " a", "a ", "\ta", "a\u00a0", ".", "..", "...", ".hidden", "a/b", "a\\b",
+        "a\0b", "a\nb", "a\rb", "a\x1bb", "a\x7fb", "a\u0085b", "a\u2028b", "a\u2029b", "\u200b", "a\u200bb", "a\u200cb", "\u200c",
+        "\u3164", "\ufe0f", "\u2764\ufe0f", "a\u202eb", "a\ufeffb", "\u00ad", "👩\u200d👩\u200d👧", "", "x" * 255, "x" * 256, "é" * 127,
+        "é" * 128, "%", "100%", "%41", "%00", "%2500", "%2e", "%2e%2E", "%252e", ".%2e", "%2e%2e%2e", "a%2fb", "a%5Cb", "a%252fb", "%%32e", "%c0%ae",
+        "a%c0%afb", "%c1%9c", "%e0%c0%af", "%e0%80%af", "%c0%80", "é%2f", "%c3%a9", "a:b", "CON", "a\u0300\u0301", "\u212b", "\u00c5", "ﬁ",
+    ]  # fmt: skip
+    rows = []
+    for name in cases:
+        try:
+            check_name(name, False)
+            rows.append({"name": name, "is_valid": True})
+        except Bad:
+            rows.append({"name": name, "is_valid": False})
+    check(any(row["is_valid"] for row in rows), "no name is valid")
+    return rows
+
+
+def as_json(value):
+    def plain(value):
+        if isinstance(value, bytes):
+            return value.hex()
+        if isinstance(value, dict):
+            return {key: plain(part) for key, part in value.items()}
+        return [plain(part) for part in value] if isinstance(value, (list, tuple)) else value
+
+    return json.dumps(plain(value), indent=1, ensure_ascii=True) + "\n"
+
+
+def main():
+    store = Store()
+    files = {"keys": keys(), "headers": headers(store), "records": records(store), "names": names()}
+    for name, content in files.items():
+        path, text = HERE / f"{name}.json", as_json(content)
+        if sys.argv[1:] == ["--write"]:
+            path.write_text(text)
+        elif path.read_text() != text:
+            sys.exit(f"{path.name} differs from what docs/FORMAT.md says")
+
+
+if __name__ == "__main__":
+    main()

@@ -11,10 +11,17 @@ use crate::node::{File, Node, What};
 use crate::stores::{Caller, process_of};
 use crate::tree::{Notice, Tree};
 
+/// What a handle is for.
+#[derive(Clone, Copy)]
+pub(crate) struct Access {
+    pub(crate) reads: bool,
+    /// Whether it writes, and not only at the end.
+    pub(crate) writes: bool,
+}
+
 impl Tree {
-    /// Opens a file: reads its text and its version in one call. `is_writer` says that the handle writes, and not only at the end.
-    /// Returns the handle: how often earlier ones have lost their text.
-    pub(crate) fn open(&mut self, ino: u64, thread: u32, is_writer: bool) -> Result<u64, Errno> {
+    /// Opens a file: reads its text and its version in one call. Returns the handle: how often earlier ones have lost their text.
+    pub(crate) fn open(&mut self, ino: u64, thread: u32, access: Access) -> Result<u64, Errno> {
         let file = self.file(ino)?;
         if file.buffer.as_ref().is_some_and(|buffer| buffer.failure.is_some()) {
             // Tried again; if it fails again, the text is still readable.
@@ -24,13 +31,13 @@ impl Tree {
             self.refresh(ino)?;
             let file = self.file(ino)?;
             let version = file.buffer.as_ref().and_then(|buffer| buffer.base);
-            if let (Some(number), Some(version)) = (file.number, version) {
+            if let (Some(number), Some(version), true) = (file.number, version, access.reads) {
                 self.has_read(process_of(thread), number, version);
             }
         }
         let file = self.file(ino)?;
         file.handles = file.handles.saturating_add(1);
-        file.writers = file.writers.saturating_add(u32::from(is_writer));
+        file.writers = file.writers.saturating_add(u32::from(access.writes));
         Ok(file.losses)
     }
 
@@ -221,7 +228,13 @@ impl Tree {
             self.check_held(ino, handle)?;
         }
         self.check_room(ino, length)?;
+        let number = self.file(ino)?.number;
+        let read = number.and_then(|number| self.reads.get(&(caller.process, number)).copied());
         let buffer = self.buffer(ino)?;
+        if length == 0 && !buffer.is_changed && buffer.len() > 0 {
+            // A program that writes a file anew makes the text from what it has read, maybe by a handle that it has closed.
+            buffer.base = read.or(buffer.base);
+        }
         buffer.resize(length);
         buffer.caller.clone_from(caller);
         Ok(())

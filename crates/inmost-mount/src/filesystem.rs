@@ -13,6 +13,7 @@ use fuser::{
     ReplyWrite, Request, TimeOrNow, WriteFlags,
 };
 
+use crate::contents::Access;
 use crate::names;
 use crate::stores::{Caller, program_of};
 use crate::tree::{Listed, ROOT, Tree};
@@ -232,7 +233,7 @@ impl Filesystem for MemoryFolder {
     }
 
     fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        match self.run(|tree| tree.open(ino.0, request.pid(), is_writer(flags.0))) {
+        match self.run(|tree| tree.open(ino.0, request.pid(), access(flags.0))) {
             Ok(handle) => reply.opened(FileHandle(handle), FopenFlags::empty()),
             Err(error) => reply.error(error),
         }
@@ -457,7 +458,7 @@ fn create_or_open(
         return Err(Errno::EEXIST);
     }
     let ino = found.ino.0;
-    let handle = tree.open(ino, thread, is_writer(flags))?;
+    let handle = tree.open(ino, thread, access(flags))?;
     // The kernel takes the file for a new one, and does not empty it.
     let emptied = match flags & TRUNCATE {
         0 => Ok(()),
@@ -468,6 +469,10 @@ fn create_or_open(
         tree.release(ino, handle, is_writer(flags));
     }
     opened
+}
+
+fn access(flags: i32) -> Access {
+    Access { reads: flags & ACCESS != WRITE_ONLY, writes: is_writer(flags) }
 }
 
 /// Whether a handle writes, and not only at the end.
@@ -483,8 +488,9 @@ const DOTS: [&str; 2] = [".", ".."];
 /// The unit of free space.
 const BLOCK: u64 = 4_096;
 
-/// `O_ACCMODE`, `O_EXCL`, `O_TRUNC`, `O_APPEND`, `S_IFMT` and `S_IFREG` of Linux.
+/// `O_ACCMODE`, `O_WRONLY`, `O_EXCL`, `O_TRUNC`, `O_APPEND`, `S_IFMT` and `S_IFREG` of Linux.
 const ACCESS: i32 = 0o3;
+const WRITE_ONLY: i32 = 0o1;
 const EXCLUSIVE: i32 = 0o200;
 const TRUNCATE: i32 = 0o1000;
 const APPEND: i32 = 0o2000;

@@ -107,6 +107,27 @@ fn a_program_that_writes_in_place_keeps_the_version_that_it_knows() {
 }
 
 #[test]
+fn a_file_that_is_written_anew_follows_from_the_version_that_was_read() {
+    let Some(mount) = mounted() else { return };
+    let files = mount.session.files();
+    files.write("/memories/a.md", "one\n").unwrap();
+    assert_eq!(fs::read_to_string(mount.at("a.md")).unwrap(), "one\n");
+    files.write("/memories/a.md", "theirs\n").unwrap();
+    // `O_WRONLY` and `O_TRUNC`, as most programs write.
+    let mut file = File::create(mount.at("a.md")).unwrap();
+    file.write_all(b"one, edited\n").unwrap();
+    assert_eq!(errno(file.sync_all()), Errno::STALE);
+    drop(file);
+    assert_eq!(mount.stored("a.md").unwrap(), "theirs\n");
+    assert_eq!(beside(&mount, "a.md"), ["one, edited\n"]);
+    // After reading it again, the program may write it.
+    assert_eq!(fs::read_to_string(mount.at("a.md")).unwrap(), "theirs\n");
+    fs::write(mount.at("a.md"), "last\n").unwrap();
+    fs::write(mount.at("a.md"), "very last\n").unwrap();
+    assert_eq!(mount.stored("a.md").unwrap(), "very last\n");
+}
+
+#[test]
 fn a_reader_sees_a_change_of_others_without_opening_the_file_again() {
     let Some(mount) = mounted() else { return };
     let files = mount.session.files();

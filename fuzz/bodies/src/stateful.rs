@@ -71,6 +71,7 @@ impl Run {
         let (writes, held) = (self.store.writes(), self.memory.past.holdings());
         // After a failed change, the memory is in the state before or after the change.
         let before = self.store.may_fail().then(|| self.memory.clone());
+        let purged = matches!(operation, Op::Purge).then(|| self.store.generation());
         let done = match operation {
             Op::Fill { folder, first, count, long, text } => {
                 for at in 0..*count {
@@ -113,7 +114,7 @@ impl Run {
             }
             Op::Tool(_) | Op::Files(_) => apply(&self.store, &mut self.memory, operation),
         };
-        self.settle(done, before);
+        self.settle(done, before, purged);
         self.compare(&Work { has_committed: self.store.writes() != writes, held });
     }
 
@@ -178,12 +179,17 @@ impl Run {
         let before = self.store.may_fail().then(|| self.memory.clone());
         let call = FilesCall::Write { path: path.to_owned(), text: text.to_owned() };
         let done = apply(&self.store, &mut self.memory, &Op::Files(call));
-        self.settle(done, before);
+        self.settle(done, before, None);
     }
 
     /// Opens the store again if a fault has struck. A failed call may have taken effect or not. A successful
-    /// call has taken effect: a fault in the anchor fails no call.
-    fn settle(&mut self, done: Result<(), StoreError>, before: Option<Memory>) {
+    /// call has taken effect: a fault in the anchor fails no call. `purged` is the generation that a purge was to replace.
+    fn settle(
+        &mut self,
+        done: Result<(), StoreError>,
+        before: Option<Memory>,
+        purged: Option<u64>,
+    ) {
         let Some(planned) = self.store.struck() else {
             return done
                 .unwrap_or_else(|error| panic!("it failed without an injected fault: {error}"));
@@ -193,7 +199,9 @@ impl Run {
         self.store.crash(planned.power);
         self.reopen(None);
         let is_after = |memory: &Memory| {
-            self.store.contents().unwrap() == memory.files
+            // What a history without entries has seen of time does not show.
+            purged != Some(self.store.generation())
+                && self.store.contents().unwrap() == memory.files
                 && memory.past.fits(&observe::physical(&self.store).unwrap())
         };
         if done.is_err() && !is_after(&self.memory) {

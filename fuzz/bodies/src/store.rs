@@ -125,6 +125,13 @@ impl Store {
         self.open.as_ref().unwrap()
     }
 
+    /// The number of the generation that is in use.
+    pub(crate) fn generation(&self) -> u64 {
+        let generations = self.place.generations().unwrap();
+        let [generation] = generations[..] else { panic!("generations {generations:?}") };
+        generation
+    }
+
     /// Every file with its text.
     pub(crate) fn contents(&self) -> Result<BTreeMap<String, Arc<str>>, StoreError> {
         let mut contents = BTreeMap::new();
@@ -176,9 +183,7 @@ impl Store {
     fn check_records(&self) -> bool {
         let (reached, reaping) =
             internals::read(self.session(), |state| reached_records(state).unwrap()).unwrap();
-        let generations = self.place.generations().unwrap();
-        let [generation] = generations[..] else { panic!("generations {generations:?}") };
-        let stored = self.place.with_records(generation, |records| records.len());
+        let stored = self.place.with_records(self.generation(), |records| records.len());
         if !reaping {
             assert_eq!(stored, Some(reached), "a stored record is unreachable");
         }

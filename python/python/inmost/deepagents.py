@@ -21,6 +21,7 @@ The framework logs two things itself: a glob pattern that it cannot compile, and
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable
 
 from deepagents.backends.protocol import (
@@ -62,6 +63,8 @@ class InmostBackend(BackendProtocol):
     An edit is conditional on the text that it was made from, in one atomic step, and is repeated if someone else was
     faster. So no edit of another thread, process or agent is lost. A `write` replaces an existing file, as the protocol
     demands.
+
+    A path that is not in Unicode's form NFC is refused, so that permissions of the framework hold for every spelling of a name.
 
     `read_only` refuses every change. A store holds text only: an upload of bytes that are not UTF-8 is refused.
     """
@@ -193,7 +196,7 @@ class InmostBackend(BackendProtocol):
     def _place(self, path: str) -> str:
         """The path in the store. The store refuses `..` and what else no path may have."""
         first, *names = path.removesuffix("/").split("/")
-        if first or not path or "" in names:
+        if first or not path or "" in names or not unicodedata.is_normalized("NFC", path):
             raise InvalidPath
         return "/".join([self._root, *names])
 

@@ -8,7 +8,7 @@ use inmost::{EntryKind, FileError, NewFile, Precondition, Wiped};
 use crate::buffer::{Buffer, in_milliseconds, now};
 use crate::names;
 use crate::node::{File, Node, What};
-use crate::stores::{Caller, process_of};
+use crate::stores::{Caller, Process};
 use crate::tree::{Notice, Tree};
 
 /// What a handle is for.
@@ -32,7 +32,7 @@ impl Tree {
             let file = self.file(ino)?;
             let version = file.buffer.as_ref().and_then(|buffer| buffer.base);
             if let (Some(number), Some(version), true) = (file.number, version, access.reads) {
-                self.has_read(process_of(thread), number, version);
+                self.has_read(Process::of(thread), number, version);
             }
         }
         let file = self.file(ino)?;
@@ -42,7 +42,7 @@ impl Tree {
     }
 
     /// Notes which version of a file a process knows: it has read or written it last.
-    pub(crate) fn has_read(&mut self, process: u32, number: u64, version: u64) {
+    pub(crate) fn has_read(&mut self, process: Process, number: u64, version: u64) {
         if self.reads.len() >= MOST_READS {
             self.reads.clear();
         }

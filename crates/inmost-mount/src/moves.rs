@@ -7,7 +7,7 @@ use inmost::{FileError, NewFile, Precondition, Wiped};
 
 use crate::names;
 use crate::node::{Node, What};
-use crate::stores::process_of;
+use crate::stores::Process;
 use crate::tree::{Away, Tree};
 
 impl Tree {
@@ -342,7 +342,7 @@ impl Tree {
             file.buffer = None;
         }
         self.is_stored(ino, number);
-        self.has_read(process_of(thread), number, saved.version);
+        self.has_read(Process::of(thread), number, saved.version);
         if is_new {
             self.touch(names::parent(new));
         }
@@ -356,7 +356,7 @@ impl Tree {
     /// present one.
     fn version_to_replace(&mut self, path: &str, thread: u32) -> Result<Option<(u64, u64)>, Errno> {
         let Some((number, version)) = self.stored(path)? else { return Ok(None) };
-        let read = self.reads.get(&(process_of(thread), number)).copied();
+        let read = self.reads.get(&(Process::of(thread), number)).copied();
         Ok(Some((number, read.unwrap_or(version))))
     }
 
@@ -403,7 +403,7 @@ impl Tree {
             buffer.is_redacted = is_redacted;
         }
         self.is_stored(ino, number);
-        self.has_read(process_of(thread), number, version);
+        self.has_read(Process::of(thread), number, version);
         Ok(())
     }
 }

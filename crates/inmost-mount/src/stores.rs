@@ -115,20 +115,20 @@ impl Stores {
 #[derive(Clone, Default)]
 pub(crate) struct Caller {
     pub(crate) program: String,
-    pub(crate) process: u32,
+    pub(crate) process: Process,
 }
 
 impl Caller {
     /// The caller that a thread belongs to.
     pub(crate) fn of(thread: u32) -> Self {
-        Self { program: program_of(thread), process: process_of(thread) }
+        Self { program: program_of(thread), process: Process::of(thread) }
     }
 }
 
 /// The name of the program that sent a request, without what a terminal would obey. Threads have names of their own, such as
 /// `tokio-rt-worker`, and Node.js calls its first one `MainThread`: these name no program.
 pub(crate) fn program_of(thread: u32) -> String {
-    let process = format!("/proc/{}", process_of(thread));
+    let process = format!("/proc/{}", Process::of(thread).id);
     let mut name = fs::read_to_string(format!("{process}/comm")).unwrap_or_default();
     if name == "MainThread\n" {
         let program = fs::read_link(format!("{process}/exe")).unwrap_or_default();
@@ -137,11 +137,26 @@ pub(crate) fn program_of(thread: u32) -> String {
     name.trim_end_matches('\n').chars().filter(|char| !inmost::is_unprintable(*char)).collect()
 }
 
-/// The process of a thread: programs read and write by different ones.
-pub(crate) fn process_of(thread: u32) -> u32 {
-    let status = fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
-    let process = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
-    process.and_then(|process| process.trim().parse().ok()).unwrap_or(thread)
+/// A process. Its number is given to another one after its end, which has another start.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct Process {
+    id: u32,
+    started: u64,
+}
+
+impl Process {
+    /// The process of a thread: programs read and write by different ones.
+    pub(crate) fn of(thread: u32) -> Self {
+        let status = fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
+        let id = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
+        let id = id.and_then(|id| id.trim().parse().ok()).unwrap_or(thread);
+        // The name of the program, in parentheses, can be anything. The start is the 20th field behind it.
+        let stat = fs::read(format!("/proc/{id}/stat")).unwrap_or_default();
+        let stat = String::from_utf8_lossy(&stat);
+        let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+        let started = fields.split_ascii_whitespace().nth(19).and_then(|it| it.parse().ok());
+        Self { id, started: started.unwrap_or_default() }
+    }
 }
 
 /// The error of a system call for an error of the store.
@@ -188,3 +203,25 @@ const WRITERS: usize = 3;
 
 /// Between two attempts to open a locked store.
 const PAUSE: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test stops at an unexpected value")]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_process_is_known_by_its_number_and_its_start() {
+        let own = Process::of(std::process::id());
+        let of_thread = std::thread::spawn(|| {
+            let thread = fs::read_link("/proc/thread-self").unwrap();
+            Process::of(thread.file_name().unwrap().to_str().unwrap().parse().unwrap())
+        });
+        assert_eq!(of_thread.join().unwrap(), own);
+        let mut other = Command::new("sleep").arg("60").spawn().unwrap();
+        let found = Process::of(other.id());
+        other.kill().unwrap();
+        other.wait().unwrap();
+        assert!(found.id == other.id() && own.started > 0 && found.started >= own.started);
+    }
+}

@@ -16,7 +16,7 @@ use crate::buffer::now;
 use crate::names::{self, ScratchNames};
 use crate::node::{File, Node, What};
 use crate::screening::OnFind;
-use crate::stores::{Stores, errno, no_key};
+use crate::stores::{Process, Stores, errno, no_key};
 
 /// The tree.
 pub(crate) struct Tree {
@@ -33,7 +33,7 @@ pub(crate) struct Tree {
     /// Files of the store that were moved to a scratch name.
     pub(crate) away: HashMap<String, Away>,
     /// The version of a file that a process has read last: it may replace only that one.
-    pub(crate) reads: HashMap<(u32, u64), u64>,
+    pub(crate) reads: HashMap<(Process, u64), u64>,
     pub(crate) times: HashMap<String, SystemTime>,
     pub(crate) next: u64,
     pub(crate) notices: Sender<Notice>,

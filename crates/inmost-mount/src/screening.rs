@@ -1,6 +1,6 @@
 //! Screening of what programs write, before it is saved: private keys, API keys, card numbers and IBANs.
 //!
-//! A screen is a heuristic; SECURITY.md says what it finds. What the store has already is not screened, and neither are scratch
+//! A screen is a heuristic; docs/PROGRAM.md says what it finds. What the store has already is not screened, and neither are scratch
 //! files, which it never has.
 
 use std::collections::HashSet;

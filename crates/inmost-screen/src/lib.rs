@@ -20,8 +20,8 @@ use inmost::{Screen, ScreenFind, ScreenInput, ScreenVerdict, Wiped};
 /// A [`Screen`] that finds private keys, API keys and tokens of common services, card numbers and IBANs.
 ///
 /// It is a heuristic without a guarantee: it knows published formats. A password in a sentence, or a key of an unknown
-/// service, is not found, and a harmless number can look like a card number. SECURITY.md has the list and the measured
-/// rates.
+/// service, is not found, and a harmless number can look like a card number. docs/PROGRAM.md has the list, and
+/// SECURITY.md the measured rates.
 ///
 /// ```
 /// use inmost::{MemoryTool, Session, ToolOptions};

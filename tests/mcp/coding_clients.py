@@ -21,6 +21,8 @@ class Client:
     name: str
     # What its results say of errors.
     shows_errors = True
+    # More options of a conversation.
+    options: list[str] = []
 
     def __init__(self, program: Path, store: Store):
         self.program = program
@@ -76,6 +78,7 @@ class Client:
 
 class ClaudeCode(Client):
     name = "claude code"
+    options = ["--allowedTools", "mcp__inmost__memory", "--mcp-config", ".mcp.json", "--strict-mcp-config"]
     settings = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "ENABLE_TOOL_SEARCH": "false"}
 
     def connect(self) -> None:
@@ -85,9 +88,8 @@ class ClaudeCode(Client):
         check(f"`claude mcp list`\n{listed}", "inmost" in listed and "Connected" in listed, True)
 
     def ask(self, url: str) -> str:
-        options = ["--allowedTools", "mcp__inmost__memory", "--mcp-config", ".mcp.json", "--strict-mcp-config"]
         model = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "none"}
-        return self.run(str(self.program), "-p", "Use your memory.", *options, **self.settings, **model)
+        return self.run(str(self.program), "-p", "Use your memory.", *self.options, **self.settings, **model)
 
 
 class Codex(Client):
@@ -105,21 +107,24 @@ class Codex(Client):
         options = ["-c", provider, "-c", 'model_provider="scripted"', "-m", "gpt-5.5", "--skip-git-repo-check"]
         # There is no shell command in the script, and the test may run where no sandbox can be made.
         options.append("--dangerously-bypass-approvals-and-sandbox")
-        return self.run(str(self.program), "exec", *options, "Use your memory.")
+        return self.run(str(self.program), "exec", *options, *self.options, "Use your memory.")
 
 
 class GeminiCli(Client):
     name = "gemini cli"
 
-    def connect(self) -> None:
+    def __init__(self, program: Path, store: Store):
+        super().__init__(program, store)
         settings = self.folder / ".gemini" / "settings.json"
         settings.parent.mkdir()
         settings.write_text('{"security": {"auth": {"selectedType": "gemini-api-key"}}}')
+
+    def connect(self) -> None:
         self.inmost_mcp("--install", "gemini", "--yes")
 
     def ask(self, url: str) -> str:
         options = ["--skip-trust", "--yolo", "--model", "scripted", "--prompt", "Use your memory."]
-        return self.run(str(self.program), *options, GOOGLE_GEMINI_BASE_URL=url, GEMINI_API_KEY="none")
+        return self.run(str(self.program), *options, *self.options, GOOGLE_GEMINI_BASE_URL=url, GEMINI_API_KEY="none")
 
 
 def test(client: Client) -> None:
@@ -152,4 +157,5 @@ def main() -> None:
             test(kind(Path(binaries) / program, Store(inmost, folder)))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -12,11 +12,17 @@ DONE = "All calls are done."
 
 
 class ScriptedModel:
-    """Makes each of `calls` in turn, and keeps the results and the schema of the tool that the client sends."""
+    """Makes each of `calls` in turn, and keeps the results and the schema of the memory tool that the client sends.
 
-    def __init__(self, calls: list[dict], before_call=None):
+    A call is the input of the memory tool, or a pair: the name of another tool and its input.
+    """
+
+    def __init__(self, calls: list[dict | tuple[str, dict | str]], before_call=None):
         self.calls = calls
         self.before_call = before_call or (lambda number: None)
+        self.is_of_memory = any(isinstance(call, dict) for call in calls)
+        # What the client has sent.
+        self.requests: list[str] = []
         self.results: list[tuple[str, bool]] = []
         self.schema: dict = {}
         self.lock = threading.Lock()
@@ -31,20 +37,27 @@ class ScriptedModel:
         self.server.shutdown()
         self.server.server_close()
 
-    def next_call(self, results: list[tuple[str, bool]], schema: dict) -> dict | None:
-        """The call that follows these results; `None` after the last."""
+    def next_call(self, results: list[tuple[str, bool]], tools: dict[str, dict], memory: str) -> tuple[str, dict | str] | None:
+        """The tool and the input that follow these results; `None` after the last. `memory` is the name of the memory tool.
+
+        Clients also ask small questions without the tool, such as for a title: `None` too.
+        """
         with self.lock:
+            call = self.calls[min(len(results), len(self.calls) - 1)]
+            name, arguments = (memory, call) if isinstance(call, dict) else call
+            if name not in tools:
+                return None
             self.results = results
-            self.schema = schema
+            self.schema = tools.get(memory, {})
             if len(results) == len(self.calls):
                 return None
             self.before_call(len(results))
-            return self.calls[len(results)]
+            return name, arguments
 
 
 def messages(model: ScriptedModel, request: dict) -> list[dict]:
     """The events of the next message in the Messages API."""
-    schema = next((tool["input_schema"] for tool in request.get("tools", []) if tool.get("name") == MESSAGES_TOOL), None)
+    tools = {tool["name"]: tool.get("input_schema", {}) for tool in request.get("tools", [])}
     results = [
         (texts(block.get("content", "")), bool(block.get("is_error")))
         for message in request["messages"]
@@ -52,13 +65,13 @@ def messages(model: ScriptedModel, request: dict) -> list[dict]:
         for block in message["content"]
         if block["type"] == "tool_result"
     ]
-    # Clients also ask small questions without the tool, such as for a title.
-    call = model.next_call(results, schema) if schema else None
+    call = model.next_call(results, tools, MESSAGES_TOOL)
     if call is None:
         block, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": DONE}
     else:
-        block = {"type": "tool_use", "id": f"toolu_{len(results):04}", "name": MESSAGES_TOOL, "input": {}}
-        delta = {"type": "input_json_delta", "partial_json": json.dumps(call)}
+        name, arguments = call
+        block = {"type": "tool_use", "id": f"toolu_{len(results):04}", "name": name, "input": {}}
+        delta = {"type": "input_json_delta", "partial_json": json.dumps(arguments)}
     usage = {"input_tokens": 1, "output_tokens": 1}
     message = {"id": "msg_1", "type": "message", "role": "assistant", "model": request["model"], "content": []}
     stop = {"stop_reason": "end_turn" if call is None else "tool_use", "stop_sequence": None}
@@ -77,25 +90,28 @@ MESSAGES_TOOL = "mcp__inmost__memory"
 
 def responses(model: ScriptedModel, request: dict) -> list[dict]:
     """The events of the next response in the Responses API. Its results do not say whether they are errors."""
-    results = [(texts(item["output"]), False) for item in request["input"] if item["type"] == "function_call_output"]
+    ended = [item for item in request["input"] if item["type"] in ("function_call_output", "custom_tool_call_output")]
+    results = [(texts(item["output"]), False) for item in ended]
+    tools = {tool["name"]: tool.get("parameters", {}) for tool in request.get("tools", []) if "name" in tool}
     found = [tool for item in request["input"] if item["type"] == "tool_search_output" for tool in item["tools"]]
-    namespace = next((tool for tool in request["tools"] + found if tool.get("name") == RESPONSES_NAMESPACE), None)
-    if namespace is None:
+    namespace = next((tool for tool in request.get("tools", []) + found if tool.get("name") == RESPONSES_NAMESPACE), None)
+    if namespace is not None:
+        tools[RESPONSES_TOOL] = namespace["tools"][0]["parameters"]
+    call_id = f"call_{len(results)}"
+    if namespace is None and model.is_of_memory:
         # Codex shows some models the first words of a server's instructions, and its tools after a search.
         item = {"type": "tool_search_call", "id": "ts_0", "call_id": "call_s", "execution": "client", "status": "completed"}
         item["arguments"] = {"query": "memory"}
-    elif (call := model.next_call(results, namespace["tools"][0]["parameters"])) is None:
+    elif (call := model.next_call(results, tools, RESPONSES_TOOL)) is None:
         content = [{"type": "output_text", "text": DONE}]
         item = {"type": "message", "role": "assistant", "id": "msg_1", "content": content}
+    elif isinstance(call[1], str):
+        item = {"type": "custom_tool_call", "id": f"ct_{len(results)}", "call_id": call_id, "name": call[0], "input": call[1]}
     else:
-        item = {
-            "type": "function_call",
-            "id": f"fc_{len(results)}",
-            "call_id": f"call_{len(results)}",
-            "namespace": RESPONSES_NAMESPACE,
-            "name": "memory",
-            "arguments": json.dumps(call),
-        }
+        item = {"type": "function_call", "id": f"fc_{len(results)}", "call_id": call_id, "name": call[0]}
+        item["arguments"] = json.dumps(call[1])
+        if call[0] == RESPONSES_TOOL:
+            item["namespace"] = RESPONSES_NAMESPACE
     usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
     details = {"input_tokens_details": None, "output_tokens_details": None}
     return [
@@ -106,16 +122,17 @@ def responses(model: ScriptedModel, request: dict) -> list[dict]:
 
 
 RESPONSES_NAMESPACE = "mcp__inmost"
+RESPONSES_TOOL = "memory"
 
 
 def generate_content(model: ScriptedModel, request: dict) -> list[dict]:
     """The one event of the next response of `streamGenerateContent`."""
     declared = [function for tool in request.get("tools", []) for function in tool.get("functionDeclarations", [])]
-    schema = next((one["parametersJsonSchema"] for one in declared if one["name"] == GEMINI_TOOL), None)
+    tools = {one["name"]: one["parametersJsonSchema"] for one in declared}
     parts = [part for content in request["contents"] for part in content.get("parts", [])]
     results = [unwrapped(part["functionResponse"]["response"]) for part in parts if "functionResponse" in part]
-    call = model.next_call(results, schema) if schema else None
-    part = {"text": DONE} if call is None else {"functionCall": {"name": GEMINI_TOOL, "args": call}}
+    call = model.next_call(results, tools, GEMINI_TOOL)
+    part = {"text": DONE} if call is None else {"functionCall": {"name": call[0], "args": call[1]}}
     candidate = {"index": 0, "content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}
     return [{"candidates": [candidate], "usageMetadata": {"totalTokenCount": 2}}]
 
@@ -123,6 +140,8 @@ def generate_content(model: ScriptedModel, request: dict) -> list[dict]:
 def unwrapped(response: dict) -> tuple[str, bool]:
     """A result without what Gemini CLI writes around it."""
     if "error" in response:
+        if " with response: " not in response["error"]:
+            return response["error"], True
         (told,) = json.loads(response["error"].split(" with response: ", 1)[1])
         return texts(told["functionResponse"]["response"]["content"]), True
     return response["output"].removeprefix("<untrusted_context>\n").removesuffix("\n</untrusted_context>"), False
@@ -152,7 +171,9 @@ def handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
             self.reply(404, b"{}")
 
         def do_POST(self):
-            request = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))))
+            text = self.rfile.read(int(self.headers.get("content-length", 0))).decode()
+            model.requests.append(text)
+            request = json.loads(text)
             path = self.path.split("?")[0]
             speak = {"/v1/messages": messages, "/v1/responses": responses}.get(path)
             if path.endswith(":streamGenerateContent"):

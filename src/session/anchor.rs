@@ -46,6 +46,8 @@ mod format_example;
 pub(crate) mod freshness;
 mod freshness_mark;
 mod slot;
+#[cfg(test)]
+mod vectors;
 
 /// Storage outside the store for the mark of its newest commit, kept by the application.
 ///

@@ -7,7 +7,7 @@ from argon2.low_level import ARGON2_VERSION, Type, core, ffi
 from nacl.bindings import crypto_aead_xchacha20poly1305_ietf_decrypt
 from nacl.exceptions import CryptoError
 
-PASSPHRASE = 1
+PASSPHRASE, RAW_KEY = 1, 4
 
 
 class Bad(Exception):
@@ -83,24 +83,35 @@ class Header:
 
     def data_key(self, passphrase):
         """Opens the first slot that the passphrase fits, verifies the header, and opens the data key."""
-        costs = [struct.unpack("<II", slot[4:12]) for slot in self.slots if slot[0] == PASSPHRASE]
+
+        def derive(slot):
+            return argon2id(passphrase, slot[16:32], self.store, *struct.unpack("<III", slot[4:16]))
+
+        return self.data_key_of(PASSPHRASE, derive)
+
+    def raw_data_key(self, key):
+        """As data_key, with a raw key."""
+        return self.data_key_of(RAW_KEY, lambda _: key)
+
+    def data_key_of(self, kind, secret_of):
+        costs = [struct.unpack("<II", slot[4:12]) for slot in self.slots if slot[0] == kind]
         check(sum(memory * passes for memory, passes in costs) <= 4194304, "unlocking would cost too much")
         for number, slot in enumerate(self.slots):
-            if slot[0] != PASSPHRASE:
+            if slot[0] != kind:
                 continue
-            pdk = argon2id(passphrase, slot[16:32], self.store, *struct.unpack("<III", slot[4:16]))
-            place = bytes([number, PASSPHRASE])
+            secret = secret_of(slot)
+            place = bytes([number, kind])
             message = place + slot[16:32]
-            if prf(pdk, b"inmost/1 commit", self.store, message) != slot[32:64]:
+            if prf(secret, b"inmost/1 commit", self.store, message) != slot[32:64]:
                 continue
             aad = b"inmost/1 slot".ljust(16, b"\0") + self.store + place + slot[4:32]
-            self.master = unseal(prf(pdk, b"inmost/1 kek", self.store, message), aad, slot[64:136], "the master key")
+            self.master = unseal(prf(secret, b"inmost/1 kek", self.store, message), aad, slot[64:136], "the master key")
             mac = prf(self.master_key(b"inmost/1 hdr-key"), b"inmost/1 hdr-mac", self.store, self.data[:4032])
             check(mac == self.data[4032:4064], "the header's MAC does not fit")
             self.check_labels()
             aad = b"inmost/1 datakey" + self.store + self.data[40:48] + self.data[10:11]
             return unseal(self.master_key(b"inmost/1 wrap"), aad, self.data[48:120], "the data key")
-        raise Bad("the passphrase fits no keyslot")
+        raise Bad("the credential fits no keyslot")
 
     def master_key(self, role):
         return prf(self.master, role, self.store)

@@ -3,12 +3,11 @@
 import re
 import struct
 
+from anchor import Anchor
 from body import CHUNK, FILE, FILE_INNER, FOLDER, FOLDER_INNER, FOLDER_LEAF, HISTORY, HISTORY_INNER, ROOT, Body
 from header import check, prf, unseal
 from history import History
 from names import check_name, check_size
-from nacl.bindings import crypto_aead_xchacha20poly1305_ietf_decrypt
-from nacl.exceptions import CryptoError
 
 CLASSES = (256, 512, 1024, 2048, 4096)
 
@@ -214,32 +213,10 @@ class Store:
         return self.history.versions(self.files) if self.history else []
 
     def freshness(self, data):
-        """Returns `known` or `unknown`. Refuses a store that is older than its anchor, or older than a rotation."""
         check(len(data) == 4096 and not any(data[512:]), "the anchor is not 512 bytes and zeros up to 4,096")
-        key = self.header.master_key(b"inmost/1 anc-key")
         root = self.records[self.address(ROOT, bytes(16), 0)]
-        slots = []
-        for index in range(4):
-            aad = b"inmost/1 anchor\0" + self.store + bytes([index])
-            sealed = data[128 * index : 128 * index + 120]
-            try:
-                text = crypto_aead_xchacha20poly1305_ietf_decrypt(sealed[24:], aad, sealed[:24], key)
-            except CryptoError:
-                continue
-            place, state, announced, zeros, sequence, *mark = struct.unpack("<BBB5sQQQQ24s16s", text)
-            check(place == index and state in (1, 2, 3) and announced in (0, 1), "a slot of the anchor has an unknown value")
-            check(not any(zeros) and sequence % 2 == index % 2, "a slot of the anchor is in the wrong place")
-            check(state != 3, "the keys are from before a rotation")
-            slots.append((sequence, index // 2, state, mark))
-        found = [self.commit, self.header.generation, self.root_revision, root[1:25], root[-16:]]
-        for *_, mark in slots:
-            check(mark[0] < found[0] or mark == found, "the store is older than its anchor")
-        if len(slots) != 2:
-            return "unknown"
-        (first, pair, state, older), (second, other_pair, other_state, newer) = sorted(slots)
-        in_order = second == first + 1 and (older[0] < newer[0] or older == newer)
-        in_order = in_order and second >= self.anchored
-        return "known" if in_order and pair == other_pair and state == other_state == 1 else "unknown"
+        mark = [self.commit, self.header.generation, self.root_revision, root[1:25], root[-16:]]
+        return Anchor(self.header).freshness(data, mark, self.anchored)
 
     def check_anchor(self, data):
         check(self.freshness(data) == "known", "the freshness of the store is unknown")

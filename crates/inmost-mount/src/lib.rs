@@ -78,7 +78,8 @@ impl Mount {
     /// See [`MountError`].
     pub fn new(folder: &Path, open: OpenAs, options: &MountOptions) -> Result<Self, MountError> {
         let scratch = ScratchNames::new(&options.scratch).map_err(MountError::Scratch)?;
-        let folder = place::prepare(folder)?;
+        let place = place::prepare(folder)?;
+        let folder = place.folder.clone();
         let failed = |error| MountError::Folder(folder.clone(), error);
         let metadata = fs::metadata(&folder).map_err(failed)?;
         let (notices, received) = channel();
@@ -112,7 +113,10 @@ impl Mount {
             if options.is_read_only { MountOption::RO } else { MountOption::RW },
         ];
         let served = MemoryFolder::new(Arc::clone(&tree), options.is_read_only);
-        let session = Session::new(served, &folder, &config).map_err(MountError::Mounting)?;
+        let session = place.open().and_then(|()| Session::new(served, &folder, &config));
+        // In any case.
+        place.close()?;
+        let session = session.map_err(MountError::Mounting)?;
         let notifier = session.notifier();
         thread::spawn(move || notify(&notifier, &received));
         let watched = Arc::downgrade(&tree);

@@ -1,19 +1,51 @@
 //! The folder over which the memory is mounted: what it must be, mounts that are dead, and unmounting.
 
-use std::fs::{self, Permissions};
+use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use rustix::fs::Dir;
 use rustix::io::Errno;
 use rustix::mount::UnmountFlags;
 
 use crate::MountError;
 
-/// Makes a folder ready for a mount: cleans up after a dead one, makes it if it is missing, and takes the right to write from it, so
-/// that a program that comes before the mount writes no plain text.
-pub(crate) fn prepare(folder: &Path) -> Result<PathBuf, MountError> {
+/// A folder for a mount. Without one it is closed: a program that comes too early writes no plain text.
+pub(crate) struct Place {
+    pub(crate) folder: PathBuf,
+    /// The folder itself, also when something is mounted over it.
+    below: File,
+}
+
+impl Place {
+    /// Opens the folder for the mount: fusermount3 refuses one to which the user cannot write.
+    ///
+    /// # Errors
+    /// Those of the folder.
+    pub(crate) fn open(&self) -> io::Result<()> {
+        self.below.set_permissions(Permissions::from_mode(0o700))
+    }
+
+    /// Closes the folder below the mount, and looks whether a program has written there meanwhile.
+    ///
+    /// # Errors
+    /// [`MountError::NotEmpty`]; those of the folder.
+    pub(crate) fn close(&self) -> Result<(), MountError> {
+        let failed = |error| MountError::Folder(self.folder.clone(), error);
+        self.below.set_permissions(Permissions::from_mode(0o500)).map_err(failed)?;
+        let entries = Dir::read_from(&self.below).map_err(|error| failed(error.into()))?;
+        let mut names = entries.flatten().filter(|it| ![c".", c".."].contains(&it.file_name()));
+        match names.next() {
+            Some(_) => Err(MountError::NotEmpty(self.folder.clone())),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Makes a folder ready for a mount: cleans up after a dead one, makes it if it is missing, and closes it.
+pub(crate) fn prepare(folder: &Path) -> Result<Place, MountError> {
     if is_dead(folder) {
         detach(folder)?;
     }
@@ -42,8 +74,10 @@ pub(crate) fn prepare(folder: &Path) -> Result<PathBuf, MountError> {
     if fs::read_dir(&folder).map_err(failed)?.next().is_some() {
         return Err(MountError::NotEmpty(folder));
     }
-    fs::set_permissions(&folder, Permissions::from_mode(0o500)).map_err(failed)?;
-    Ok(folder)
+    let below = File::open(&folder).map_err(failed)?;
+    let place = Place { folder, below };
+    place.close()?;
+    Ok(place)
 }
 
 /// Whether the process of a mount has ended without unmounting it.

@@ -6,7 +6,7 @@ mod plain;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use inmost::{FileError, NewFile};
@@ -466,6 +466,7 @@ fn take_out(store: &OpenStore, folder: &Path, root: &str) -> Result<(), Failure>
     let is_mounted = match unmount(folder, false) {
         Ok(()) => true,
         Err(MountError::NotMounted(_)) if is_without_files(folder) => false,
+        Err(MountError::NotMounted(_)) if is_plain(folder) => return taken_out(folder, false),
         Err(error) => return Err(failure(error)),
     };
     // Fails if it exists.
@@ -484,9 +485,20 @@ fn take_out(store: &OpenStore, folder: &Path, root: &str) -> Result<(), Failure>
     }
     let renamed = fs::rename(&out, folder).and_then(|()| host_files::sync_parent(folder));
     renamed.map_err(|error| of_folder(folder, &error))?;
+    taken_out(folder, is_mounted)
+}
+
+/// Whether `--undo` was interrupted after its rename, or `adopt` before it: a mount leaves a folder without the right to write.
+fn is_plain(folder: &Path) -> bool {
+    beside(folder, ADOPTED).exists()
+        && fs::metadata(folder).is_ok_and(|it| it.permissions().mode() & 0o200 != 0)
+}
+
+/// The last step of `--undo`.
+fn taken_out(folder: &Path, was_mounted: bool) -> Result<(), Failure> {
     let _ = fs::remove_file(beside(folder, ADOPTED));
     let shown = display::path(&folder.display().to_string());
-    let before = if is_mounted { "was unmounted and " } else { "" };
+    let before = if was_mounted { "was unmounted and " } else { "" };
     say(&format!("The memory {before}is in plain files in {shown}. It stays in the store too.\n"))?;
     if let Some(plain) = newest_plain(folder) {
         let plain = display::path(&plain.display().to_string());

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Reads, writes, truncates and maps a file of a mount beside a copy in memory, after the idea of fsx; then long and many files,
-nano, and the calls that docs/MOUNT.md does not offer.
+nano, a program that watches, and the calls that docs/MOUNT.md does not offer.
 
 Arguments: the program `inmost`, the number of operations, a seed. Needs /dev/fuse; leaves nothing mounted."""
 import ctypes
@@ -23,6 +23,7 @@ folder = os.path.join(place, "m")
 environment = dict(os.environ, INMOST_STORE=os.path.join(place, "s.inmost"), INMOST_PASSPHRASE="correct horse battery staple")
 libc = ctypes.CDLL(None, use_errno=True)
 LONGEST = 200_000
+IN_CLOSE_WRITE, IN_MOVED_TO, IN_CREATE = 0x8, 0x80, 0x100
 
 
 def inmost(*arguments):
@@ -146,6 +147,31 @@ def nano():
     assert inmost("cat", "nano.md") == b"two one\n"
 
 
+def watch():
+    """Programs that watch the folder are told of what is done through the mount, and of nothing that others do to the store."""
+    watcher = libc.inotify_init1(os.O_NONBLOCK)
+    assert libc.inotify_add_watch(watcher, folder.encode(), IN_CREATE | IN_CLOSE_WRITE | IN_MOVED_TO) >= 0
+
+    def events():
+        try:
+            return os.read(watcher, 65_536)
+        except BlockingIOError:
+            return b""
+
+    with open(at("seen.md"), "w", encoding="utf-8") as file:
+        file.write("one\n")
+    os.rename(at("seen.md"), at("renamed.md"))
+    seen = events()
+    assert b"seen.md" in seen and b"renamed.md" in seen, seen
+    inmost("mv", "/memories/renamed.md", "/memories/theirs.md")
+    end = time.monotonic() + 10
+    while "theirs.md" not in os.listdir(folder):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert events() == b""
+    os.close(watcher)
+
+
 def not_offered():
     """Each call, and the only errors that it may have."""
     with open(at("a.md"), "w", encoding="utf-8") as file:
@@ -206,6 +232,7 @@ exercise()
 long_and_many()
 if shutil.which("nano"):
     nano()
+watch()
 not_offered()
 inmost("unmount", folder)
 inmost("check")

@@ -8,6 +8,7 @@
 //! without each rule.
 
 mod model;
+mod modelled;
 mod simulator;
 mod snapshots;
 mod turns;

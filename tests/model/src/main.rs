@@ -1,13 +1,16 @@
-//! Goes through every state of the model of freshness, and fails if one of them breaks a promise. docs/PROOFS.md says what is
-//! modelled. Prints the number of states.
+//! Goes through every state of the models of freshness and of devices that share a place, and fails if one of them breaks a promise.
+//! docs/PROOFS.md says what is modelled. Prints the number of states.
 
+use std::fmt::Debug;
+use std::hash::Hash;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use freshness::{Action, Bounds, External, State};
-use stateright::{Checker, Model, Property};
+use stateright::{Checker, Model, Path, Property};
 
 mod freshness;
+mod sync;
 
 struct Freshness(Bounds);
 
@@ -64,18 +67,83 @@ fn models() -> [(&'static str, Bounds); 9] {
     ]
 }
 
+struct Circle(sync::Bounds);
+
+impl Model for Circle {
+    type State = sync::State;
+    type Action = sync::Action;
+
+    fn init_states(&self) -> Vec<sync::State> {
+        vec![sync::State::new(&self.0)]
+    }
+
+    fn actions(&self, state: &sync::State, actions: &mut Vec<sync::Action>) {
+        actions.extend(state.actions(&self.0));
+    }
+
+    fn next_state(&self, state: &sync::State, action: sync::Action) -> Option<sync::State> {
+        Some(state.next(&self.0, &action))
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        vec![Property::always(PROMISES, |model: &Self, state: &sync::State| {
+            state.violation(&model.0).is_none()
+        })]
+    }
+}
+
+const DEVICES: sync::Bounds =
+    sync::Bounds { devices: 3, operations: 4, snapshots: 0, copies: 0, restores: 0, without: None };
+
+fn circles() -> [(&'static str, sync::Bounds); 4] {
+    let two = sync::Bounds { devices: 2, operations: 2, ..DEVICES };
+    [
+        ("three devices", DEVICES),
+        ("three devices, a snapshot", sync::Bounds { operations: 2, snapshots: 1, ..DEVICES }),
+        ("a device put back", sync::Bounds { snapshots: 1, restores: 1, ..two }),
+        ("a device copied", sync::Bounds { operations: 2, snapshots: 1, copies: 1, ..DEVICES }),
+    ]
+}
+
+/// Goes through the states of a model, and returns the path to one that breaks a promise.
+fn check<M>(name: &str, model: M) -> Option<Path<M::State, M::Action>>
+where
+    M: Model + Send + Sync + 'static,
+    M::State: Clone + Hash + Debug + PartialEq + Send + Sync,
+    M::Action: Clone + Debug + PartialEq,
+{
+    let start = Instant::now();
+    let checker = model.checker().threads(2).spawn_bfs().join();
+    let (states, steps) = (checker.unique_state_count(), checker.state_count());
+    println!("{name}: {states} states, {steps} steps, {} s", start.elapsed().as_secs());
+    checker.discovery(PROMISES)
+}
+
 fn main() -> ExitCode {
     let mut code = ExitCode::SUCCESS;
     for (name, bounds) in models() {
-        let start = Instant::now();
-        let checker = Freshness(bounds).checker().threads(2).spawn_bfs().join();
-        let (states, steps) = (checker.unique_state_count(), checker.state_count());
-        println!("{name}: {states} states, {steps} steps, {} s", start.elapsed().as_secs());
-        if let Some(path) = checker.discovery(PROMISES) {
+        if let Some(path) = check(name, Freshness(bounds)) {
             println!("violated: {:?}", path.last_state().violation);
             for (state, action) in path.into_vec() {
                 println!("{:?}\nfound {:?}\n{action:?}", state.files, state.outcome);
             }
+            code = ExitCode::FAILURE;
+        }
+    }
+    for (name, bounds) in circles() {
+        if let Some(path) = check(name, Circle(bounds)) {
+            println!("violated: {:?}\n{path}", path.last_state().violation(&bounds));
+            code = ExitCode::FAILURE;
+        }
+    }
+    // A model that cannot fail shows nothing.
+    for rule in sync::RULES {
+        let is_needed = |(name, bounds): (&str, sync::Bounds)| {
+            let bounds = sync::Bounds { operations: 2, without: Some(rule), ..bounds };
+            check(&format!("{name}, without {rule:?}"), Circle(bounds)).is_some()
+        };
+        if !circles().into_iter().any(is_needed) {
+            println!("nothing is violated without {rule:?}");
             code = ExitCode::FAILURE;
         }
     }

@@ -27,7 +27,7 @@ pub(super) fn failure(seed: u64, is_shown: bool) -> Option<String> {
 }
 
 /// A generator whose numbers follow from its seed (`SplitMix64`).
-pub(super) struct Rng(u64);
+pub(super) struct Rng(pub(super) u64);
 
 impl Rng {
     fn next(&mut self) -> u64 {

@@ -1,6 +1,7 @@
 //! The handles on the store through which a mount reads and writes, one for each program that changes it.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -121,20 +122,22 @@ pub(crate) struct Caller {
 impl Caller {
     /// The caller that a thread belongs to.
     pub(crate) fn of(thread: u32) -> Self {
-        Self { program: program_of(thread), process: Process::of(thread) }
+        let (process, mut name) = Process::with_name(thread);
+        // Threads have names of their own, such as `tokio-rt-worker`, and Node.js calls its first one `MainThread`: these name no
+        // program.
+        if name == "MainThread" {
+            let program = fs::read_link(format!("/proc/{}/exe", process.id)).unwrap_or_default();
+            name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        }
+        // Without what a terminal would obey.
+        name.retain(|char| !inmost::is_unprintable(char));
+        Self { program: name, process }
     }
 }
 
-/// The name of the program that sent a request, without what a terminal would obey. Threads have names of their own, such as
-/// `tokio-rt-worker`, and Node.js calls its first one `MainThread`: these name no program.
+/// The name of the program that sent a request.
 pub(crate) fn program_of(thread: u32) -> String {
-    let process = format!("/proc/{}", Process::of(thread).id);
-    let mut name = fs::read_to_string(format!("{process}/comm")).unwrap_or_default();
-    if name == "MainThread\n" {
-        let program = fs::read_link(format!("{process}/exe")).unwrap_or_default();
-        name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    }
-    name.trim_end_matches('\n').chars().filter(|char| !inmost::is_unprintable(*char)).collect()
+    Caller::of(thread).program
 }
 
 /// A process. Its number is given to another one after its end, which has another start.
@@ -147,16 +150,28 @@ pub(crate) struct Process {
 impl Process {
     /// The process of a thread: programs read and write by different ones.
     pub(crate) fn of(thread: u32) -> Self {
-        let status = fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
+        Self::with_name(thread).0
+    }
+
+    fn with_name(thread: u32) -> (Self, String) {
+        let status = start_of(thread, "status");
         let id = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
         let id = id.and_then(|id| id.trim().parse().ok()).unwrap_or(thread);
-        // The name of the program, in parentheses, can be anything. The start is the 20th field behind it.
-        let stat = fs::read(format!("/proc/{id}/stat")).unwrap_or_default();
-        let stat = String::from_utf8_lossy(&stat);
-        let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+        // `ID (NAME) FIELDS`: the name can be anything. The start is the 20th field behind it.
+        let stat = start_of(id, "stat");
+        let (named, fields) = stat.rsplit_once(')').unwrap_or_default();
+        let name = named.split_once('(').unwrap_or_default().1;
         let started = fields.split_ascii_whitespace().nth(19).and_then(|it| it.parse().ok());
-        Self { id, started: started.unwrap_or_default() }
+        (Self { id, started: started.unwrap_or_default() }, name.to_owned())
     }
+}
+
+/// The start of a file about a process. Read at once, because this is done for each request.
+fn start_of(process: u32, name: &str) -> String {
+    let mut bytes = [0; 4_096];
+    let file = File::open(format!("/proc/{process}/{name}"));
+    let length = file.and_then(|mut file| file.read(&mut bytes)).unwrap_or_default();
+    String::from_utf8_lossy(bytes.get(..length).unwrap_or_default()).into_owned()
 }
 
 /// The error of a system call for an error of the store.

@@ -14,6 +14,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "reader"))
 
 import anchors  # noqa: E402
+import journals  # noqa: E402
 from given import GENERATION, Bytes, Store, checksum, flipped, patches, seal  # noqa: E402
 from header import Bad, Header, argon2id, check, prf  # noqa: E402
 from names import check_name  # noqa: E402
@@ -211,7 +212,7 @@ def as_json(value):
 def main():
     store = Store()
     files = {"keys": keys(), "headers": headers(store), "records": records(store), "names": names(),
-             "anchors": anchors.cases(store)}  # fmt: skip
+             "anchors": anchors.cases(store), "journals": journals.cases(store)}  # fmt: skip
     for name, content in files.items():
         path, text = HERE / f"{name}.json", as_json(content)
         if sys.argv[1:] == ["--write"]:

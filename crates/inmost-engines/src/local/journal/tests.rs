@@ -4,6 +4,7 @@ mod disk;
 mod faults;
 mod openings;
 mod replaying;
+mod vectors;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

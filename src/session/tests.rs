@@ -7,5 +7,6 @@ mod header;
 mod leftovers;
 mod protections;
 pub(crate) mod store;
+mod succession;
 mod unlock;
 pub(crate) mod watched;

@@ -113,6 +113,10 @@ class Header:
             return unseal(self.master_key(b"inmost/1 wrap"), aad, self.data[48:120], "the data key")
         raise Bad("the credential fits no keyslot")
 
+    def follows(self, revision, mac):
+        """Whether this header was made from that of this revision and MAC by one change."""
+        return (self.revision - 1, self.before) == (revision, mac)
+
     def master_key(self, role):
         return prf(self.master, role, self.store)
 

@@ -15,6 +15,7 @@ sys.path.insert(0, str(HERE.parent / "reader"))
 
 import anchors  # noqa: E402
 import journals  # noqa: E402
+import successions  # noqa: E402
 from given import GENERATION, Bytes, Store, checksum, flipped, patches, seal  # noqa: E402
 from header import Bad, Header, argon2id, check, prf  # noqa: E402
 from names import check_name  # noqa: E402
@@ -212,7 +213,8 @@ def as_json(value):
 def main():
     store = Store()
     files = {"keys": keys(), "headers": headers(store), "records": records(store), "names": names(),
-             "anchors": anchors.cases(store), "journals": journals.cases(store)}  # fmt: skip
+             "anchors": anchors.cases(store), "journals": journals.cases(store),
+             "successions": successions.cases(store)}  # fmt: skip
     for name, content in files.items():
         path, text = HERE / f"{name}.json", as_json(content)
         if sys.argv[1:] == ["--write"]:

@@ -1,14 +1,16 @@
 //! `inmost sync`
 
 use std::fmt::Write;
-use std::io::{self, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::io::{self, ErrorKind, IsTerminal};
+use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
 use clap::Subcommand;
 use inmost::{FileError, Session};
 use inmost_console::Wiped;
-use inmost_sync::{FolderPlace, Member, Report, Sync as Circle, SyncError};
+use inmost_sync::{
+    FolderPlace, Member, Place, Report, Sync as Circle, SyncError, is_remote, open_place,
+};
 use serde::Serialize;
 
 use crate::args::StoreArgs;
@@ -22,12 +24,13 @@ use crate::store::{OpenStore, database, place};
 use crate::terminal::Terminal;
 use crate::{json_line, streams, times};
 
-/// Synchronise a store with those of other devices, through a folder
+/// Synchronise a store with those of other devices, through a folder, a bucket or `WebDAV`
 ///
-/// The devices exchange sealed objects in a folder that Dropbox, iCloud, Syncthing or a USB stick carries between them. Nobody who
-/// sees the folder can read or forge anything in it. Without a subcommand it publishes what has changed here, reads what other devices
-/// have published, and shows what follows from both. Changes of different lines are merged. Where two devices changed the same
-/// line, the file has one text, and the other one is beside it as `name (from DEVICE DATE)`. docs/SYNC.md says what is promised.
+/// The devices exchange sealed objects in a place: a folder that Dropbox, iCloud, Syncthing or a USB stick carries between them, a
+/// bucket of S3, or a folder on a `WebDAV` server. Nobody who sees the place can read or forge anything in it. Without a subcommand
+/// it publishes what has changed here, reads what other devices have published, and shows what follows from both. Changes of
+/// different lines are merged. Where two devices changed the same line, the file has one text, and the other one is beside it as
+/// `name (from DEVICE DATE)`. docs/SYNC.md says what is promised.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  inmost sync init --store notes.inmost --name laptop ~/Dropbox/memory\n  \
@@ -56,13 +59,15 @@ enum Action {
     Leave(Leave),
 }
 
-/// Begin a circle of devices in a folder, and publish the files of this store
+/// Begin a circle of devices in a place, and publish the files of this store
 ///
-/// The folder must exist and hold no other circle. It must not be the folder of a store.
+/// The folder or bucket must exist and hold no other circle. It must not be the folder of a store. Credentials come from the
+/// variables and files of AWS, or from `~/.netrc` for `WebDAV`, never from the command line.
 #[derive(clap::Args)]
-#[command(
-    after_help = "Example:\n  inmost sync init --store notes.inmost --name laptop ~/Dropbox/memory"
-)]
+#[command(after_help = "Examples:\n  \
+    inmost sync init --store notes.inmost --name laptop ~/Dropbox/memory\n  \
+    inmost sync init --store notes.inmost --name laptop s3://bucket/memory\n  \
+    inmost sync init --store notes.inmost --name laptop https://cloud.example/remote.php/dav/files/me/memory")]
 struct Init {
     #[command(flatten)]
     store: StoreArgs,
@@ -73,7 +78,7 @@ struct Init {
 
 /// Print the invitation for another device: a secret
 ///
-/// Who has it and can reach the folder reads and changes everything. Carry it over a channel that you trust.
+/// Who has it and can reach the place reads and changes everything. Carry it over a channel that you trust.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost sync invite --store notes.inmost")]
 struct Invite {
@@ -127,7 +132,7 @@ struct DeviceArgs {
     #[arg(long)]
     name: String,
 
-    /// The folder that the devices share
+    /// What the devices share: a folder, `s3://BUCKET/PREFIX`, or the https URL of a `WebDAV` folder
     place: PathBuf,
 }
 
@@ -238,7 +243,7 @@ impl Status {
             );
         }
         let kept = count(number(status.outbox), "object", "objects");
-        let _ = writeln!(text, "kept       {kept} that the folder may lose");
+        let _ = writeln!(text, "kept       {kept} that the place may lose");
         let conflicts = count(number(status.conflicts), "file", "files");
         let _ = writeln!(text, "conflicts  {conflicts} that several devices have changed");
         if status.forks > 0 {
@@ -261,8 +266,12 @@ impl Leave {
 }
 
 impl DeviceArgs {
-    /// The place and its absolute path.
-    fn place(&self, store: &StoreArgs) -> Result<(FolderPlace, String), Failure> {
+    /// The place and its location: a URL, or an absolute path.
+    fn place(&self, store: &StoreArgs) -> Result<(Box<dyn Place>, String), Failure> {
+        if let Some(location) = self.place.to_str().filter(|location| is_remote(location)) {
+            let opened = open_place(location).map_err(|error| failure(SyncError::Place(error)));
+            return Ok((opened?, location.to_owned()));
+        }
         let opened = FolderPlace::open(&self.place);
         let found = opened.map_err(|error| failure(SyncError::Place(error)))?;
         let location = found.path().to_str().map(str::to_owned).ok_or_else(|| {
@@ -280,7 +289,7 @@ impl DeviceArgs {
                 "Choose a folder of its own, beside the store. A store that is shared itself is damaged.",
             ));
         }
-        Ok((found, location))
+        Ok((Box::new(found), location))
     }
 }
 
@@ -295,7 +304,7 @@ impl Opened {
         let folder = store.place()?;
         if database::url(&folder).is_some() {
             return Err(Failure::usage(
-                "A store in a database cannot be synchronised through a folder.",
+                "A store in a database cannot be synchronised like this.",
                 "Its hosts share it already: open it from each of them.",
             ));
         }
@@ -321,8 +330,7 @@ impl Opened {
     fn synchronise(&self, is_json: bool) -> Result<(), Failure> {
         let circle = self.circle()?;
         let location = circle.status().map_err(failure)?.place;
-        let opened = FolderPlace::open(Path::new(&location));
-        let place = opened.map_err(|error| failure(SyncError::Place(error)))?;
+        let place = open_place(&location).map_err(|error| failure(SyncError::Place(error)))?;
         let mut progress = Progress::new("objects read");
         let run = circle.run(&place, &mut |read| progress.update(number(read)));
         drop(progress);
@@ -352,7 +360,7 @@ fn described(report: &Report) -> String {
     if report.waiting > 0 {
         let _ = writeln!(
             text,
-            "{} in the folder cannot be read yet: earlier ones have not arrived, they are not whole, or they belong to another circle.",
+            "{} in the place cannot be read yet: earlier ones have not arrived, they are not whole, or they belong to another circle.",
             count(number(report.waiting), "object", "objects")
         );
     }
@@ -366,10 +374,7 @@ fn number(number: usize) -> u64 {
 fn failure(error: SyncError) -> Failure {
     let (exit, advice) = match error {
         SyncError::Store(error) | SyncError::File(FileError::Store(error)) => return error.into(),
-        SyncError::Place(_) => (
-            Exit::Io,
-            "Check that the folder is there and can be written. Changes of this device are kept until then. `inmost sync leave --force` gives the folder up.",
-        ),
+        SyncError::Place(ref error) => (Exit::Io, place_advice(error.kind())),
         SyncError::State(_) => {
             (Exit::Io, "Check the folder of the store and the space on its disk.")
         }
@@ -387,7 +392,7 @@ fn failure(error: SyncError) -> Failure {
         SyncError::AlreadyMember => (Exit::Other, "Leave it first, with `inmost sync leave`."),
         SyncError::OtherCircle => (
             Exit::Other,
-            "Check the folder and the invitation, and wait until the folder has arrived on this device.",
+            "Check the place and the invitation. A folder must have arrived on this device.",
         ),
         SyncError::Invitation => {
             (Exit::Usage, "Copy the whole line that `inmost sync invite` printed.")
@@ -399,6 +404,28 @@ fn failure(error: SyncError) -> Failure {
     let mut letters = message.chars();
     let first = letters.next().map(|letter| letter.to_uppercase().to_string());
     Failure::new(exit, format!("{}{}.", first.unwrap_or_default(), letters.as_str()), advice)
+}
+
+/// What to do about a place that cannot be used. Changes are kept until it can.
+fn place_advice(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            "Check that you may write there, the credentials and, for S3, the region and the clock. docs/SYNC.md says where credentials come from. Changes are kept."
+        }
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            "Make room in the place, then try again. Changes are kept."
+        }
+        ErrorKind::InvalidInput | ErrorKind::Unsupported => {
+            "Give another folder or URL. docs/SYNC.md has examples. `inmost sync leave --force` gives the place up."
+        }
+        ErrorKind::InvalidData => {
+            "Check the URL, the clock, and that the certificate authority of the server is trusted; SSL_CERT_FILE names another one. Changes are kept."
+        }
+        ErrorKind::NotFound | ErrorKind::NotADirectory => {
+            "Check that the folder or bucket is there; it is not made for you. Changes are kept. `inmost sync leave --force` gives the place up."
+        }
+        _ => "Check the place and the connection to it, then try again. Changes are kept.",
+    }
 }
 
 /// More bytes than an invitation has.

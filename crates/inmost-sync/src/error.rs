@@ -15,7 +15,7 @@ pub enum SyncError {
     #[error(transparent)]
     File(#[from] FileError),
     /// The place could not be read or written.
-    #[error("the folder of the circle cannot be used: {0}")]
+    #[error("the place of the circle cannot be used: {0}")]
     Place(#[source] io::Error),
     /// The file that holds the state of synchronisation could not be read or written.
     #[error("the state of synchronisation cannot be used: {0}")]

@@ -25,9 +25,7 @@ impl Device {
             listed.contains(&sealed.dot)
                 && (!holds(Rule::CompareBytes)
                     || self.is_read(&sealed.dot)
-                    || place
-                        .get(&sealed.dot)
-                        .is_ok_and(|bytes| bytes.as_ref() == Some(&sealed.bytes)))
+                    || place.has(&sealed.dot, &sealed.bytes).unwrap_or(false))
         };
         self.outbox.iter().filter(is_whole).map(|sealed| sealed.dot).collect()
     }
@@ -83,7 +81,7 @@ impl Device {
             if self.chains.contains(&dot) {
                 continue;
             }
-            let Some((previous, changes)) = self.fetch(place, &dot) else { continue };
+            let Some((previous, changes)) = self.fetch(place, &dot)? else { continue };
             opened.push((dot, previous, changes));
             // Others may have waited for it.
             while let Some(at) = opened.iter().position(|(.., changes)| self.is_ready(changes)) {
@@ -123,18 +121,22 @@ impl Device {
     }
 
     /// Opens an object if its predecessor was read. One that cannot be read is waited for, and keeps nothing else from being read.
-    fn fetch(&self, place: &impl Place, dot: &Dot) -> Option<(Option<Tag>, Changes)> {
+    fn fetch(
+        &self,
+        place: &impl Place,
+        dot: &Dot,
+    ) -> Result<Option<(Option<Tag>, Changes)>, SyncError> {
         let before = dot.number.saturating_sub(1);
         let mut previous: Vec<Option<Tag>> = self.chains.tags(dot.log, before).map(Some).collect();
         if dot.number == 1 {
             previous.push(None);
         }
         if previous.is_empty() {
-            return None;
+            return Ok(None);
         }
-        let bytes = place.get(dot).ok()??;
+        let Some(bytes) = place.get(dot).map_err(SyncError::Place)? else { return Ok(None) };
         let opened = |tag: Option<Tag>| Some((tag, open(&self.circle, dot, tag, &bytes)?));
-        previous.into_iter().find_map(opened)
+        Ok(previous.into_iter().find_map(opened))
     }
 }
 

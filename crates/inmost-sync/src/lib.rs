@@ -1,4 +1,5 @@
-//! Several devices, no server: the memory stores of a person's devices, kept in step through a folder that nobody has to trust.
+//! Several devices: the memory stores of a person, kept in step through a folder, a bucket or a `WebDAV` server that nobody has to
+//! trust.
 //!
 //! [`Sync`] is what a store takes part with: it publishes what was changed as sealed objects in a [`Place`], reads those of the other
 //! devices, and shows what follows from all of them. No text that a device has published is lost: changes of different lines are
@@ -33,6 +34,7 @@ mod tree;
 pub use chains::{Chains, Dot, LogId, Tag, Vector};
 pub use error::SyncError;
 pub use merge::merge;
+pub use place::open::{is_remote, open_place};
 pub use place::{FolderPlace, Place};
 pub use sync::{Member, Report, Status, Sync};
 pub use tree::{Base, FileHeads, FileId, Heads, PathHead, Text, TextHead, TreeFile, tree};

@@ -8,6 +8,14 @@ use std::path::{Path, PathBuf};
 use crate::chains::{Dot, LogId, Tag};
 use crate::object::MOST_SEALED;
 
+pub(crate) mod open;
+#[cfg(feature = "s3")]
+mod s3;
+#[cfg(any(feature = "s3", feature = "webdav"))]
+mod server;
+#[cfg(feature = "webdav")]
+mod webdav;
+
 /// Where devices leave sealed objects for each other: a folder that a sync program keeps in step, or anything that can list, put
 /// whole objects and get them. It may delay, reorder, repeat and lose objects and show others; it can then delay changes, and
 /// neither read nor forge them.
@@ -18,10 +26,10 @@ pub trait Place {
     /// Those of the place.
     fn list(&self) -> io::Result<BTreeSet<Dot>>;
 
-    /// The bytes of an object; `None` if it is gone.
+    /// The bytes of an object; `None` if it is gone, or if this one cannot be read.
     ///
     /// # Errors
-    /// Those of the place.
+    /// Those of the place as a whole. They end the round.
     fn get(&self, dot: &Dot) -> io::Result<Option<Vec<u8>>>;
 
     /// Puts an object whole, or not at all.
@@ -35,6 +43,37 @@ pub trait Place {
     /// # Errors
     /// Those of the place.
     fn remove(&self, dot: &Dot) -> io::Result<()>;
+
+    /// Whether an object that is listed has these bytes. If not, it is put again. Where objects come whole or not at all, the answer
+    /// needs no reading.
+    ///
+    /// # Errors
+    /// Those of the place.
+    fn has(&self, dot: &Dot, bytes: &[u8]) -> io::Result<bool> {
+        Ok(self.get(dot)?.is_some_and(|found| found == bytes))
+    }
+}
+
+impl<P: Place + ?Sized> Place for Box<P> {
+    fn list(&self) -> io::Result<BTreeSet<Dot>> {
+        (**self).list()
+    }
+
+    fn get(&self, dot: &Dot) -> io::Result<Option<Vec<u8>>> {
+        (**self).get(dot)
+    }
+
+    fn put(&self, dot: &Dot, bytes: &[u8]) -> io::Result<()> {
+        (**self).put(dot, bytes)
+    }
+
+    fn remove(&self, dot: &Dot) -> io::Result<()> {
+        (**self).remove(dot)
+    }
+
+    fn has(&self, dot: &Dot, bytes: &[u8]) -> io::Result<bool> {
+        (**self).has(dot, bytes)
+    }
 }
 
 /// A folder: one that Dropbox, iCloud or Syncthing keeps in step, or one on a stick. It has a folder for each log, with a file for each
@@ -64,7 +103,7 @@ impl FolderPlace {
     }
 
     fn file(&self, dot: &Dot) -> PathBuf {
-        self.folder.join(hex(&dot.log.0)).join(format!("{:08x}-{}", dot.number, hex(&dot.tag.0)))
+        self.folder.join(path(dot))
     }
 }
 
@@ -100,10 +139,8 @@ impl Place for FolderPlace {
             File::open(&path)?.take(most).read_to_end(&mut bytes)?;
             Ok(bytes)
         };
-        match read() {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            read => read.map(Some),
-        }
+        // Others in the folder may be readable.
+        Ok(read().ok())
     }
 
     fn put(&self, dot: &Dot, bytes: &[u8]) -> io::Result<()> {
@@ -150,6 +187,18 @@ impl Place for FolderPlace {
         let _ = fs::remove_dir(folder);
         Ok(())
     }
+}
+
+/// The path of an object in a place: the log and the name.
+fn path(dot: &Dot) -> String {
+    format!("{}/{:08x}-{}", hex(&dot.log.0), dot.number, hex(&dot.tag.0))
+}
+
+/// The dot of a path.
+#[cfg(feature = "s3")]
+fn parse_path(path: &str) -> Option<Dot> {
+    let (log, name) = path.split_once('/')?;
+    parse(LogId(unhex(log)?), name)
 }
 
 /// The dot of a name such as `0000000a-` and 32 digits. `None` for every other spelling.

@@ -110,8 +110,7 @@ impl<'s> Sync<'s> {
             if is_known {
                 break;
             }
-            // Another first object may be readable.
-            let bytes = place.get(dot).ok().flatten();
+            let bytes = place.get(dot).map_err(SyncError::Place)?;
             is_known = bytes.is_some_and(|bytes| open(&circle, dot, None, &bytes).is_some());
         }
         if !is_known {

@@ -13,7 +13,7 @@ from jeepney import DBusAddress, new_signal
 from jeepney.bus_messages import message_bus
 from jeepney.io.blocking import open_dbus_connection
 
-SCRIPT = Path(__file__).parents[2] / "packaging" / "lock" / "lock-on-suspend"
+SCRIPT = Path(__file__).parents[2] / "dist" / "lock" / "lock-on-suspend"
 MANAGER = DBusAddress("/org/freedesktop/login1", interface="org.freedesktop.login1.Manager")
 SESSION = DBusAddress("/org/freedesktop/login1/session/_31", interface="org.freedesktop.login1.Session")
 

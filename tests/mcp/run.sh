@@ -10,7 +10,7 @@ inmost=$(realpath "${CARGO_TARGET_DIR:-target}/debug/inmost")
 "$python" tests/mcp/python_client.py "$inmost"
 "$python" tests/mcp/inspector_client.py "$binaries/mcp-inspector" "$inmost"
 # Node.js 20 has waited for ever, at its exit, for a thread of its compiler.
-bundle() { timeout -k 5 120 packaging/mcpb/build.sh "$binaries/mcpb" "$tools/inmost.mcpb" "$inmost" >/dev/null; }
+bundle() { timeout -k 5 120 dist/mcpb/build.sh "$binaries/mcpb" "$tools/inmost.mcpb" "$inmost" >/dev/null; }
 bundle || bundle
 "$python" tests/mcp/bundle.py "$tools/inmost.mcpb" "$inmost"
 "$python" tests/mcp/coding_clients.py "$binaries" "$inmost"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the bundle that Claude Desktop installs with a double click: the program for this machine, and a manifest.
 #
-#   packaging/mcpb/build.sh MCPB OUTPUT [PROGRAM]
+#   dist/mcpb/build.sh MCPB OUTPUT [PROGRAM]
 #
 # MCPB is the command of the npm package @anthropic-ai/mcpb, OUTPUT the file to write. Without PROGRAM a release build of
 # `inmost` is packed.
@@ -28,7 +28,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/server"
 cp "$program" "$folder/server/$name"
-sed "s/VERSION/${version##* }/; s/PLATFORM/$platform/" packaging/mcpb/manifest.json >"$folder/manifest.json"
+sed "s/VERSION/${version##* }/; s/PLATFORM/$platform/" dist/mcpb/manifest.json >"$folder/manifest.json"
 "$mcpb" validate "$folder/manifest.json"
 mkdir -p "$(dirname "$output")"
 "$mcpb" pack "$folder" "$output"

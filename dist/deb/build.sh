@@ -2,7 +2,7 @@
 # Builds the Debian package: the program, its manual pages, completions for three shells, and the service that locks stores
 # before a suspend. Needs cargo-deb (cargo install --locked cargo-deb).
 #
-#   packaging/deb/build.sh OUTPUT [PROGRAM]
+#   dist/deb/build.sh OUTPUT [PROGRAM]
 #
 # OUTPUT is the folder or file to write. Without PROGRAM a release build of `inmost` is packed.
 set -euo pipefail

@@ -59,8 +59,7 @@ pub(crate) fn read<H: DeserializeOwned>(
     from: &mut impl Read,
     bounds: Bounds,
 ) -> io::Result<Option<(H, Wiped)>> {
-    let Some(head) = read_length(from)? else { return Ok(None) };
-    let body = read_length(from)?.ok_or(io::ErrorKind::UnexpectedEof)?;
+    let Some([head, body]) = read_lengths(from)? else { return Ok(None) };
     if head > bounds.head || body > bounds.body {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "the frame is too long"));
     }
@@ -76,20 +75,20 @@ fn length(bytes: &[u8]) -> io::Result<u32> {
     u32::try_from(bytes.len()).map_err(|_| io::ErrorKind::FileTooLarge.into())
 }
 
-/// A length; `None` if the connection ends before its first byte.
-fn read_length(from: &mut impl Read) -> io::Result<Option<u32>> {
-    let mut length = [0; 4];
-    let (first, rest) = length.split_at_mut(1);
-    loop {
-        match from.read(first) {
+/// The lengths of the head and of the body; `None` if the connection ends before their first byte.
+fn read_lengths(from: &mut impl Read) -> io::Result<Option<[u32; 2]>> {
+    let mut lengths = [[0; 4]; 2];
+    let bytes = lengths.as_flattened_mut();
+    let arrived = loop {
+        match from.read(bytes) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
             Ok(0) => return Ok(None),
-            Ok(_) => break,
+            Ok(arrived) => break arrived,
         }
-    }
-    from.read_exact(rest)?;
-    Ok(Some(u32::from_be_bytes(length)))
+    };
+    from.read_exact(bytes.get_mut(arrived..).unwrap_or_default())?;
+    Ok(Some(lengths.map(u32::from_be_bytes)))
 }
 
 fn exactly(from: &mut impl Read, length: u32) -> io::Result<Wiped> {

@@ -7,6 +7,7 @@ mod commit;
 pub(crate) mod engines;
 mod error;
 mod expiry_settings;
+mod forgets;
 mod history_settings;
 mod idle;
 pub(crate) mod open;
@@ -37,6 +38,7 @@ pub use error::StoreError;
 #[cfg(feature = "serde")]
 pub(crate) use error::wire::phrase;
 pub use expiry_settings::ExpirySettings;
+pub(crate) use forgets::{Forgets, open_state, seal_state};
 pub use history_settings::HistorySettings;
 pub(crate) use open::Open;
 pub(crate) use open::generation::{self, sealer};

@@ -59,7 +59,7 @@ const CRATES: [Crate; 10] = [
             &["object"],
             &["place"],
             &["device", "invitation", "state_file", "store"],
-            &["apply", "capture", "exchange", "snapshot"],
+            &["apply", "capture", "exchange", "forget", "snapshot"],
             &["sync"],
             &["tests"],
         ],
@@ -108,6 +108,7 @@ const ROOMS: [(&str, &[&[&str]]); 1] = [(
         &["shared"],
         &["upkeep"],
         &["commit"],
+        &["forgets"],
         &["vault"],
     ],
 )];

@@ -1,15 +1,15 @@
 //! What the crate `inmost-sync` needs of a session: the numbers of files, and a key for its state.
 
-use inmost_format::crypto::aead::{Nonce, Tag};
-use inmost_format::crypto::registry::SyncStateAad;
+use std::collections::{BTreeMap, BTreeSet};
+
 use inmost_format::header::Unlocked;
 use inmost_format::limits::PATH_DEPTH;
 use inmost_format::record::node::What;
 use inmost_format::secret::Wiped;
 
-use crate::session::{ReadAhead, Scope, Session, StoreError};
+use crate::session::{ReadAhead, Scope, Session, StoreError, open_state, seal_state};
 use crate::vfs::path::MemoryPath;
-use crate::vfs::{FileError, FileText, walk};
+use crate::vfs::{FileError, FileText, versions, walk};
 
 /// A file and the numbers by which it is recognised.
 #[doc(hidden)]
@@ -67,13 +67,7 @@ impl Session {
     /// [`StoreError::InMemory`]; [`StoreError::RandomnessFailed`].
     #[doc(hidden)]
     pub fn seal_sync_state(&self, mut state: Wiped<Vec<u8>>) -> Result<Vec<u8>, StoreError> {
-        self.with_keys(|keys| {
-            let aad = SyncStateAad { store: keys.header().store() };
-            let key = keys.sync_state_key();
-            let (nonce, tag) =
-                key.seal(&aad, state.as_mut_slice()).map_err(|_| StoreError::RandomnessFailed)?;
-            Ok([&nonce.0, state.as_slice(), &tag.0].concat())
-        })
+        self.with_keys(|keys| seal_state(keys, &mut state))
     }
 
     /// Opens what [`seal_sync_state`](Self::seal_sync_state) returned. `None` if it is damaged, or was sealed under other keys.
@@ -82,15 +76,35 @@ impl Session {
     /// [`StoreError::InMemory`].
     #[doc(hidden)]
     pub fn open_sync_state(&self, sealed: &[u8]) -> Result<Option<Wiped<Vec<u8>>>, StoreError> {
-        self.with_keys(|keys| {
-            let Some((nonce, rest)) = sealed.split_first_chunk::<24>() else { return Ok(None) };
-            let Some((body, tag)) = rest.split_last_chunk::<16>() else { return Ok(None) };
-            let aad = SyncStateAad { store: keys.header().store() };
-            let mut body = Wiped::new(body.to_vec());
-            let key = keys.sync_state_key();
-            let opened = key.open(&Nonce(*nonce), &aad, body.as_mut_slice(), &Tag(*tag));
-            Ok(opened.is_ok().then_some(body))
-        })
+        self.with_keys(|keys| Ok(open_state(keys, sealed)))
+    }
+
+    /// Returns up to which version files were forgotten that other devices do not know of yet, by the numbers of the files. `u64::MAX`
+    /// stands for all versions.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    #[doc(hidden)]
+    pub fn noted_forgets(&self) -> Result<BTreeMap<u64, u64>, StoreError> {
+        self.forgets()
+    }
+
+    /// Drops what [`noted_forgets`](Self::noted_forgets) returned.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    #[doc(hidden)]
+    pub fn drop_noted_forgets(&self, forgets: &BTreeMap<u64, u64>) -> Result<(), StoreError> {
+        self.drop_forgets(forgets)
+    }
+
+    /// Forgets versions of files, up to and including one; `u64::MAX` stands for all. Current files stay as they are. Nothing is noted.
+    ///
+    /// # Errors
+    /// [`FileError::Store`].
+    #[doc(hidden)]
+    pub fn forget_files(&self, numbers: &BTreeSet<u64>, until: u64) -> Result<(), FileError> {
+        versions::forget_files(self, numbers, until)
     }
 
     fn with_keys<T>(

@@ -16,7 +16,7 @@ mod restore;
 pub(crate) use entries::{below, moved};
 pub(crate) use exchange::revert_together;
 pub(crate) use find::text;
-pub(crate) use forget::{delete, forget, forget_before, forget_first};
+pub(crate) use forget::{delete, forget, forget_before, forget_files, forget_first};
 pub use info::{
     HistoryStatus, UndoStep, VersionChannel, VersionInfo, VersionKind, VersionPage, VersionQuery,
     VersionText,

@@ -45,7 +45,7 @@ pub(crate) struct Sync {
     #[command(flatten)]
     store: StoreArgs,
 
-    /// Print one JSON object: sent, received, changed, waiting, copies and held
+    /// Print one JSON object: sent, received, changed, waiting, copies, held, unforgotten and kept
     #[arg(long)]
     json: bool,
 }
@@ -145,6 +145,8 @@ struct Done<'a> {
     waiting: usize,
     copies: &'a [String],
     held: &'a [String],
+    unforgotten: usize,
+    kept: &'a [String],
 }
 
 /// What is known of the circle, as JSON.
@@ -339,7 +341,17 @@ impl Opened {
             return say(&described(&report));
         }
         let Report { sent, received, changed, waiting, ref copies, ref held, .. } = report;
-        json_line::print(&Done { sent, received, changed, waiting, copies, held })
+        let Report { unforgotten, ref kept, .. } = report;
+        json_line::print(&Done {
+            sent,
+            received,
+            changed,
+            waiting,
+            copies,
+            held,
+            unforgotten,
+            kept,
+        })
     }
 }
 
@@ -356,6 +368,20 @@ fn described(report: &Report) -> String {
     }
     for path in &report.held {
         let _ = writeln!(text, "not taken by this store: {}", display::path(path));
+    }
+    for path in &report.kept {
+        let _ = writeln!(
+            text,
+            "changed here while another device forgot its versions, so look for what was to go: {}",
+            display::path(path)
+        );
+    }
+    if report.unforgotten > 0 {
+        let _ = writeln!(
+            text,
+            "{} in the folder may have forgotten texts. They go when the other devices have synchronised.",
+            count(number(report.unforgotten), "object", "objects")
+        );
     }
     if report.waiting > 0 {
         let _ = writeln!(

@@ -1,6 +1,8 @@
 //! `inmost sync`: two stores and a folder.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::path::PathBuf;
 
 use crate::inmost::{Ended, Place, run};
 
@@ -35,7 +37,7 @@ fn two_stores_have_the_same_files_through_a_folder() {
         assert_eq!(place.cat("/memories/list.md"), "milk\nrye bread\neggs\n");
     }
     let quiet = sync(&desk, &laptop, &["--json"], "").expect(0).out;
-    let nothing = r#"{"sent":0,"received":0,"changed":0,"waiting":0,"copies":[],"held":[]}"#;
+    let nothing = r#"{"sent":0,"received":0,"changed":0,"waiting":0,"copies":[],"held":[],"unforgotten":0,"kept":[]}"#;
     assert_eq!(quiet.trim(), nothing);
     let status = sync(&desk, &laptop, &["status"], "").expect(0).out;
     assert!(status.contains("member     laptop"), "{status}");
@@ -51,6 +53,52 @@ fn two_stores_have_the_same_files_through_a_folder() {
     }
     desk.run(["destroy", "--yes"], "").expect(0);
     assert!(!desk.store().exists());
+}
+
+/// The objects in the folder.
+fn objects(place: &Place) -> BTreeSet<PathBuf> {
+    let logs = fs::read_dir(place.beside("shared")).unwrap();
+    let files = logs.flat_map(|log| fs::read_dir(log.unwrap().path()).unwrap());
+    files.map(|file| file.unwrap().path()).collect()
+}
+
+#[test]
+fn what_is_forgotten_leaves_the_other_store_and_the_folder() {
+    let (laptop, desk) = pair();
+    for place in [&laptop, &desk] {
+        place.run(["history", "--keep", "30d"], "").expect(0);
+    }
+    sync(&laptop, &laptop, &["init", "--name", "laptop", "PLACE"], "").expect(0);
+    let invitation = sync(&laptop, &laptop, &["invite"], "").expect(0).out;
+    sync(&desk, &laptop, &["join", "--name", "desk", "PLACE"], &invitation).expect(0);
+    laptop.run(["write", "/memories/plan.md"], "a secret\n").expect(0);
+    laptop.run(["write", "/memories/plan.md"], "a plan\n").expect(0);
+    laptop.run(["write", "/memories/gone.md"], "another secret\n").expect(0);
+    for place in [&laptop, &desk] {
+        sync(place, &laptop, &[], "").expect(0);
+    }
+    laptop.run(["write", "/memories/plan.md"], "a better plan\n").expect(0);
+    laptop.run(["rm", "/memories/gone.md"], "").expect(0);
+    for place in [&laptop, &desk] {
+        sync(place, &laptop, &[], "").expect(0);
+    }
+    let log = |path: &str| desk.run(["log", "--json", path], "").out;
+    assert!(log("/memories/plan.md").lines().count() > 1);
+    let before = objects(&laptop);
+    for path in ["/memories/plan.md", "/memories/gone.md"] {
+        laptop.run(["forget", path, "--yes"], "").expect(0);
+    }
+    let out = sync(&laptop, &laptop, &[], "").expect(0).out;
+    assert!(out.contains("may have forgotten texts"), "{out}");
+    for place in [&desk, &laptop, &desk, &laptop] {
+        sync(place, &laptop, &[], "").expect(0);
+    }
+    assert!(objects(&laptop).is_disjoint(&before));
+    assert_eq!(desk.cat("/memories/plan.md"), "a better plan\n");
+    assert!(log("/memories/plan.md").lines().count() == 1, "{}", log("/memories/plan.md"));
+    assert!(log("/memories/gone.md").is_empty(), "{}", log("/memories/gone.md"));
+    let quiet = sync(&laptop, &laptop, &["--json"], "").expect(0).out;
+    assert!(quiet.contains(r#""sent":0"#) && quiet.contains(r#""unforgotten":0"#), "{quiet}");
 }
 
 #[test]

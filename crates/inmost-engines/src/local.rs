@@ -194,6 +194,27 @@ impl Storage for LocalStorage {
         })
     }
 
+    fn is_synchronised(&self) -> bool {
+        self.folder.join(SYNC).exists()
+    }
+
+    fn read_forgets(&self) -> Result<Option<Vec<u8>>, StorageError> {
+        Ok(files::read_small(&self.folder.join(SYNC_FORGETS), MOST_FORGETS)?)
+    }
+
+    fn write_forgets(&self, bytes: &[u8]) -> Result<(), StorageError> {
+        let path = self.folder.join(SYNC_FORGETS);
+        let is_empty = bytes.is_empty();
+        let write = || {
+            if is_empty {
+                header_file::remove_if_there(&path)
+            } else {
+                files::replace(&path, bytes)
+            }
+        };
+        Ok(write()?)
+    }
+
     fn read_anchor(&self) -> Result<Option<Vec<u8>>, StorageError> {
         AnchorFile::read(&self.folder)
     }
@@ -428,3 +449,9 @@ const IDLE: Duration = Duration::from_secs(1);
 /// Bytes of the ballast that are freed to replace a header copy on a full disk: far more than one block plus
 /// the overhead of the file system.
 const HEADER_ROOM: u64 = 64 << 10;
+/// The state of synchronisation, which the crate `inmost-sync` keeps here under a key of the store.
+const SYNC: &str = "sync";
+/// What was forgotten and is not in that state yet, under the same key.
+const SYNC_FORGETS: &str = "sync-forgets";
+/// The most bytes of it.
+const MOST_FORGETS: u64 = 64 << 20;

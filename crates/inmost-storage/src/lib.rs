@@ -286,6 +286,21 @@ pub trait Storage: Send + Sync {
         Ok(())
     }
 
+    /// Whether the store takes part in synchronisation, so that what is forgotten is to be noted.
+    fn is_synchronised(&self) -> bool {
+        false
+    }
+
+    /// Returns the note of what was forgotten, or `None` if it does not exist. Reads at most 64 MiB.
+    fn read_forgets(&self) -> Result<Option<Vec<u8>>, StorageError> {
+        Ok(None)
+    }
+
+    /// Replaces that note durably. Removes it if there are no bytes.
+    fn write_forgets(&self, _bytes: &[u8]) -> Result<(), StorageError> {
+        Ok(())
+    }
+
     /// Returns the bytes that the store occupies on disk, without the ballast that is reserved for a full disk and
     /// without what was set aside.
     fn size(&self) -> Result<u64, StorageError>;

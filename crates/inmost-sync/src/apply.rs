@@ -30,6 +30,7 @@ impl Device {
         for (id, mut want) in wants {
             if let Some(shown) = self.shown.get(&id) {
                 (want.number, want.version) = (shown.number, shown.version);
+                want.steps.clone_from(&shown.steps);
                 if want == *shown {
                     continue;
                 }
@@ -152,6 +153,7 @@ impl Device {
             match (planned, self.shown.get_mut(&id)) {
                 (None, Some(shown)) => {
                     if !files.contains_key(&shown.number) {
+                        self.former.insert(shown.number, id);
                         self.shown.remove(&id);
                     }
                 }
@@ -167,15 +169,16 @@ impl Device {
                         }
                         continue;
                     };
-                    if version == Some(entry.version)
-                        || store.read(&entry.path)?.as_ref() == Some(&want.text)
+                    let mut made = Shown { number: *number, version: entry.version, ..want };
+                    if version != Some(entry.version)
+                        && store.read(&entry.path)?.as_ref() != Some(&made.text)
                     {
-                        let (number, version) = (*number, entry.version);
-                        self.shown.insert(id, Shown { number, version, ..want });
-                    } else if let Some(version) = version {
                         // It was changed right after it was made.
-                        self.shown.insert(id, Shown { number: *number, version, ..want });
+                        let Some(version) = version else { continue };
+                        made.version = version;
                     }
+                    made.step(made.version);
+                    self.shown.insert(id, made);
                 }
                 (None, None) => {}
             }
@@ -214,7 +217,10 @@ impl Shown {
     /// Takes over the text of a file and what is known of it.
     fn show_text(&mut self, version: u64, want: &Self) {
         let Shown { text, texts, merged, bases, copy_of, .. } = want.clone();
+        let brought = self.steps.last().filter(|_| text == self.text);
+        let brought = brought.map_or(version, |(version, _)| *version);
         *self = Self { version, text, texts, merged, bases, copy_of, ..self.clone() };
+        self.step(brought);
     }
 }
 

@@ -19,13 +19,21 @@ impl Device {
     /// Compares the store with what was shown. What differs becomes states in a sealed object of the outbox. Nothing is saved yet.
     ///
     /// Returns whether there was anything to publish.
-    pub(crate) fn capture(&mut self, store: &impl Store, now: u64) -> Result<bool, SyncError> {
+    ///
+    /// The conflicts of the files in `settled` are resolved as they are shown.
+    pub(crate) fn capture(
+        &mut self,
+        store: &impl Store,
+        settled: &BTreeSet<FileId>,
+        now: u64,
+    ) -> Result<bool, SyncError> {
         let files = store.files()?;
         let mut found = self.compare(store, &files)?;
-        if found.is_empty() {
+        if found.is_empty() && settled.is_empty() {
             return Ok(false);
         }
-        let resolved = self.resolved(&found);
+        let mut resolved = self.resolved(&found);
+        resolved.extend(settled);
         let before = self.number;
         let mut draft = Draft::default();
         // First, because what follows replaces them.
@@ -82,7 +90,7 @@ impl Device {
                 if self.chains.covers(&shown.texts, &head.dot)
                     && !self.chains.covers(&shown.merged, &head.dot)
                     && !self.shown.contains_key(&copy)
-                    && !self.heads.contains_key(&copy)
+                    && self.heads.get(&copy).is_none_or(|file| file.texts.is_empty())
                     && seen.insert(&head.text)
                 {
                     unshown.push((copy, head.clone()));
@@ -122,6 +130,7 @@ impl Device {
                     top.shown.texts = self.chains.join([&top.shown.texts, &own]);
                     top.shown.merged = top.shown.texts.clone();
                     top.shown.copy_of = None;
+                    top.shown.step(top.shown.version);
                 }
                 if top.has_path {
                     top.shown.paths = self.chains.join([&top.shown.paths, &own]);
@@ -133,10 +142,11 @@ impl Device {
     }
 
     fn show(&mut self, id: FileId, top: Option<Top>) {
-        match top {
-            Some(top) => self.shown.insert(id, top.shown),
+        let before = match top {
+            Some(top) => self.shown.insert(id, top.shown).filter(|_| false),
             None => self.shown.remove(&id),
         };
+        self.former.extend(before.map(|shown| (shown.number, id)));
     }
 
     /// What differs from what was shown. Takes note of what differs in numbers only.
@@ -159,6 +169,7 @@ impl Device {
                     found.files.insert(*id, Local::Gone);
                     continue;
                 };
+                self.former.insert(shown.number, *id);
                 shown.number = number;
                 shown.version = 0;
             }
@@ -207,6 +218,7 @@ impl Device {
                 (shown.texts, shown.merged) = (base.vector.clone(), base.vector.clone());
                 (shown.text, shown.bases) = (base.text.clone(), Vec::new());
             }
+            shown.step(shown.version);
             self.shown.insert(**id, shown);
             false
         });
@@ -235,6 +247,7 @@ impl Device {
                 merged: file.merged,
                 bases: bases.chain(own.iter().cloned()).collect(),
                 copy_of: file.copy_of,
+                steps: Vec::new(),
             };
             (id, shown)
         };
@@ -297,7 +310,7 @@ impl Device {
             now.text = text;
         }
         if has_text {
-            now.bases = self.bases_for(shown);
+            now.bases = self.bases_for(id, shown);
             now.texts = self.replaced(&shown.texts);
         }
         draft.add(id, Top { shown: now, has_text, has_path });
@@ -333,15 +346,21 @@ impl Device {
             merged: Vector::default(),
             bases: Vec::new(),
             copy_of: None,
+            steps: Vec::new(),
         };
         draft.add(id, Top { shown, has_text: true, has_path: true });
         Ok(())
     }
 
     /// The base texts that a new text carries: the newest that each other device may still know, and that this one knows.
-    fn bases_for(&self, shown: &Shown) -> Vec<Base> {
+    fn bases_for(&self, id: FileId, shown: &Shown) -> Vec<Base> {
         let now = Base { vector: shown.merged.clone(), text: shown.text.clone() };
-        let all: Vec<&Base> = [&now].into_iter().chain(&shown.bases).collect();
+        let is_forgotten = |base: &Base| {
+            let file = self.heads.get(&id).filter(|_| holds(Rule::DropForgotten));
+            file.is_some_and(|file| file.has_forgotten(&self.chains, base))
+        };
+        let all = [&now].into_iter().chain(&shown.bases);
+        let all: Vec<&Base> = all.filter(|base| !is_forgotten(base)).collect();
         let none = Vector::default();
         let peers = self.peers.values().map(|peer| &peer.vector);
         let mut chosen: Vec<Base> = Vec::new();

@@ -13,6 +13,7 @@ use crate::chains::{Chains, Dot, LogId, Tag, Vector};
 use crate::error::SyncError;
 use crate::object::{Change, Changes, Circle, Peer, Sealed};
 use crate::pool::{Pool, PooledBase, PooledFile};
+use crate::rules::{Rule, holds};
 use crate::tree::{Base, FileId, Heads, PathHead, Text, TextHead};
 
 /// A member of a circle. All of it is saved in one step.
@@ -34,6 +35,8 @@ pub(crate) struct Device {
     /// Files without heads stay: their ids are not used again.
     pub(crate) heads: Heads,
     pub(crate) shown: BTreeMap<FileId, Shown>,
+    /// The numbers that files had in the store before they were deleted there or replaced.
+    pub(crate) former: BTreeMap<u64, FileId>,
     /// What is being shown; `None` for what is being deleted. A crash in between is recognised by it.
     pub(crate) plan: BTreeMap<FileId, Option<Shown>>,
     /// Sealed objects that the place or the other devices may not have.
@@ -43,6 +46,12 @@ pub(crate) struct Device {
     pub(crate) snapshot: Option<(Dot, Vector)>,
     /// Snapshots that it has read since it published last, so that nobody knows of it.
     pub(crate) unacknowledged: BTreeSet<Dot>,
+    /// What was known when texts were forgotten last, here or on another device.
+    pub(crate) forgot: Vector,
+    /// Whether it has learned of that since its last snapshot.
+    pub(crate) must_renew: bool,
+    /// Files of which other devices have forgotten texts that the history of the store may still have.
+    pub(crate) remembered: BTreeSet<FileId>,
     /// The commits of the store when this was saved. A store with fewer was put back.
     pub(crate) commit: u64,
     /// Whether the freshness of the store was unknown, so that what it lacks was shown again instead of being deleted everywhere.
@@ -66,6 +75,24 @@ pub(crate) struct Shown {
     pub(crate) bases: Vec<Base>,
     /// For a conflict copy, the file that it is a copy of.
     pub(crate) copy_of: Option<FileId>,
+    /// The last texts that were shown or published, oldest first: the number of the change that brought them, and what was merged.
+    pub(crate) steps: Vec<(u64, Vector)>,
+}
+
+impl Shown {
+    /// Takes note of the text, which this change brought. Of a text that stays while more is merged in it, the first and the last
+    /// step are kept.
+    pub(crate) fn step(&mut self, version: u64) {
+        if let [.., (before, _), (last, _)] = self.steps[..]
+            && (before, last) == (version, version)
+        {
+            self.steps.pop();
+        }
+        if self.steps.len() == STEPS {
+            self.steps.remove(0);
+        }
+        self.steps.push((version, self.merged.clone()));
+    }
 }
 
 impl Device {
@@ -86,11 +113,15 @@ impl Device {
             chains: Chains::default(),
             heads: Heads::new(),
             shown: BTreeMap::new(),
+            former: BTreeMap::new(),
             plan: BTreeMap::new(),
             outbox: Vec::new(),
             peers: BTreeMap::new(),
             snapshot: None,
             unacknowledged: BTreeSet::new(),
+            forgot: Vector::default(),
+            must_renew: false,
+            remembered: BTreeSet::new(),
             commit: 0,
             was_doubtful: false,
         })
@@ -133,8 +164,11 @@ impl Device {
                     };
                     let label = label.clone();
                     let head = TextHead { dot, over, lamport, text, path, label, time, bases };
-                    let heads = &mut self.heads.entry(file).or_default().texts;
-                    add_head(&self.chains, heads, head, |head| (&head.dot, &head.over));
+                    let heads = self.heads.entry(file).or_default();
+                    add_head(&self.chains, &mut heads.texts, head, |head| (&head.dot, &head.over));
+                    if holds(Rule::DropForgotten) {
+                        heads.drop_forgotten(&self.chains);
+                    }
                 }
                 Change::Path { file, over, path } => {
                     let head = PathHead { dot, over, lamport, path };
@@ -204,11 +238,15 @@ struct Stored {
     pool: Pool,
     heads: Vec<PooledFile>,
     shown: Vec<(FileId, StoredShown)>,
+    former: BTreeMap<u64, FileId>,
     plan: Vec<(FileId, Option<StoredShown>)>,
     outbox: Vec<Sealed>,
     peers: BTreeMap<LogId, Peer>,
     snapshot: Option<(Dot, Vector)>,
     unacknowledged: BTreeSet<Dot>,
+    forgot: Vector,
+    must_renew: bool,
+    remembered: BTreeSet<FileId>,
     commit: u64,
     was_doubtful: bool,
 }
@@ -235,6 +273,7 @@ struct StoredShown {
     merged: Vector,
     bases: Vec<PooledBase>,
     copy_of: Option<FileId>,
+    steps: Vec<(u64, Vector)>,
 }
 
 impl Stored {
@@ -263,11 +302,15 @@ impl Stored {
             pool,
             heads,
             shown,
+            former: device.former.clone(),
             plan,
             outbox: device.outbox.clone(),
             peers: device.peers.clone(),
             snapshot: device.snapshot.clone(),
             unacknowledged: device.unacknowledged.clone(),
+            forgot: device.forgot.clone(),
+            must_renew: device.must_renew,
+            remembered: device.remembered.clone(),
             commit: device.commit,
             was_doubtful: device.was_doubtful,
         }
@@ -298,6 +341,7 @@ impl Stored {
             shown: shown
                 .map(|(id, shown)| Some((id, shown.shown(&pool)?)))
                 .collect::<Option<_>>()?,
+            former: self.former,
             plan: plan
                 .map(|(id, planned)| match planned {
                     Some(planned) => Some((id, Some(planned.shown(&pool)?))),
@@ -308,6 +352,9 @@ impl Stored {
             peers: self.peers,
             snapshot: self.snapshot,
             unacknowledged: self.unacknowledged,
+            forgot: self.forgot,
+            must_renew: self.must_renew,
+            remembered: self.remembered,
             commit: self.commit,
             was_doubtful: self.was_doubtful,
         })
@@ -327,6 +374,7 @@ impl StoredShown {
             merged: shown.merged.clone(),
             bases: pool.put_bases(&shown.bases),
             copy_of: shown.copy_of,
+            steps: shown.steps.clone(),
         }
     }
 
@@ -342,9 +390,12 @@ impl StoredShown {
             merged: self.merged,
             bases: pool.bases(self.bases)?,
             copy_of: self.copy_of,
+            steps: self.steps,
         })
     }
 }
 
 /// The only format of a stored device.
-const FORMAT: u8 = 2;
+const FORMAT: u8 = 3;
+/// The texts of a file of which is known what they are in the history of the store.
+pub(crate) const STEPS: usize = if cfg!(test) { 4 } else { 32 };

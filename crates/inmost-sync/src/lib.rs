@@ -16,6 +16,7 @@ mod device;
 mod diff;
 mod error;
 mod exchange;
+mod forget;
 mod invitation;
 mod merge;
 mod names;

@@ -47,6 +47,8 @@ pub(crate) struct Snapshot {
     /// The logs that its device wrote before.
     pub(crate) before: BTreeSet<LogId>,
     pub(crate) peers: BTreeMap<LogId, Peer>,
+    /// What was known when texts were forgotten last. All devices write it anew, so that it can be removed.
+    pub(crate) forgot: Vector,
 }
 
 /// Another log.
@@ -162,7 +164,7 @@ impl Changes {
 
     /// Whether a snapshot is about what was seen, and about nothing else.
     fn has_sound(&self, snapshot: &Snapshot) -> bool {
-        let Snapshot { chains, files, peers, .. } = snapshot;
+        let Snapshot { chains, files, peers, forgot, .. } = snapshot;
         let is_seen = |vector: &Vector| chains.is_within(vector, &self.seen);
         let has_sound_bases = |bases: &[PooledBase]| {
             bases.len() <= MOST_BASES
@@ -171,6 +173,7 @@ impl Changes {
                     .all(|base| self.pool.get(base.text).is_some() && is_seen(&base.vector))
         };
         chains.are_sound(&self.seen)
+            && is_seen(forgot)
             && peers.values().all(|peer| is_label(&peer.label) && is_seen(&peer.vector))
             && files.iter().all(|file| {
                 is_seen(&file.forgotten)

@@ -40,12 +40,21 @@ pub(crate) enum Rule {
     TakeNewOnly,
     /// Objects are removed that a snapshot stands for, and no others.
     CollectCovered,
+    /// Base texts that were forgotten are dropped.
+    DropForgotten,
+    /// After texts were forgotten, each device publishes all that it knows anew and removes what it had published.
+    RenewForgotten,
+    /// A merged text is published before the texts that were merged in it are forgotten.
+    SettleForgotten,
 }
 
 #[cfg(test)]
 impl Rule {
     /// All rules, those first without which schedules fail soonest.
-    pub(crate) const ALL: [Self; 18] = [
+    pub(crate) const ALL: [Self; 21] = [
+        Self::DropForgotten,
+        Self::RenewForgotten,
+        Self::SettleForgotten,
         Self::DropReplaced,
         Self::TakeNewOnly,
         Self::CollectCovered,

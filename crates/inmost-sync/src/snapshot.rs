@@ -11,9 +11,9 @@ use crate::pool::{Pool, PooledFile};
 use crate::rules::{Rule, holds};
 
 impl Device {
-    /// Whether its log has become long.
+    /// Whether its log has become long, or what it has published is to be forgotten.
     pub(crate) fn is_snapshot_due(&self) -> bool {
-        self.number >= LONG
+        self.number >= LONG || self.must_renew && holds(Rule::RenewForgotten)
     }
 
     /// Begins a new log with a snapshot. Nothing is saved yet. If all files are too large for one object, the log goes on.
@@ -25,6 +25,7 @@ impl Device {
             chains: self.chains.clone(),
             before: self.own.clone(),
             peers: self.peers.clone(),
+            forgot: self.forgot.clone(),
         };
         let changes = Changes {
             label: self.label.clone(),
@@ -43,6 +44,7 @@ impl Device {
         let dot = sealed.dot;
         self.outbox.push(sealed);
         self.unacknowledged.clear();
+        self.must_renew = false;
         self.own.insert(log);
         (self.log, self.number, self.previous) = (log, 1, Some(dot.tag));
         self.snapshot = Some((dot, self.vector.clone()));
@@ -60,37 +62,48 @@ impl Device {
         !self.unacknowledged.iter().all(is_read)
     }
 
-    /// Removes the objects of its earlier logs that are in its snapshot, once another device has read that.
+    /// Removes the objects of its earlier logs that are in its snapshot, once another device has read that. Returns those that it
+    /// removed.
     pub(crate) fn collect(
         &mut self,
         place: &impl Place,
         listed: &BTreeSet<Dot>,
-    ) -> Result<(), SyncError> {
-        let Some((snapshot, covered)) = &self.snapshot else { return Ok(()) };
+    ) -> Result<BTreeSet<Dot>, SyncError> {
+        let mut removed = BTreeSet::new();
+        let Some((snapshot, covered)) = &self.snapshot else { return Ok(removed) };
         if !listed.contains(snapshot) {
-            return Ok(());
+            return Ok(removed);
         }
         let is_in_snapshot = |dot: &Dot| {
             self.own.contains(&dot.log)
                 && dot.log != snapshot.log
                 && (self.chains.covers(covered, dot) || !holds(Rule::CollectCovered))
         };
-        if self.peers.values().any(|peer| self.chains.covers(&peer.vector, snapshot)) {
+        let mut peers = self.peers.values();
+        // Alone, it removes only what was forgotten.
+        let is_safe = peers.any(|peer| self.chains.covers(&peer.vector, snapshot))
+            || self.peers.is_empty()
+                && !self.forgot.is_empty()
+                && self.whole(place, &BTreeSet::from([*snapshot])).contains(snapshot);
+        if is_safe {
             for dot in listed.iter().filter(|dot| is_in_snapshot(dot)) {
                 place.remove(dot).map_err(SyncError::Place)?;
+                removed.insert(*dot);
             }
         }
         // A copy of this device may have removed them: putting them again would never end.
         let mut outbox = std::mem::take(&mut self.outbox);
         outbox.retain(|sealed| !is_in_snapshot(&sealed.dot));
         self.outbox = outbox;
-        Ok(())
+        Ok(removed)
     }
 
     /// Takes in a snapshot. Of the heads that only one side has, those stay that the other side has not replaced.
     pub(crate) fn learn_snapshot(&mut self, dot: Dot, changes: &Changes, snapshot: Snapshot) {
-        let Snapshot { chains, files, before, peers } = snapshot;
+        let Snapshot { chains, files, before, peers, forgot } = snapshot;
         self.chains.absorb(&chains);
+        let mut is_news = !self.chains.is_within(&forgot, &self.forgot);
+        self.forgot = self.chains.join([&self.forgot, &forgot]);
         let mut theirs: BTreeMap<_, _> = files
             .into_iter()
             .filter_map(|file| Some((file.id, file.heads(&changes.pool)?)))
@@ -102,8 +115,17 @@ impl Device {
             let seen = (&self.vector, &changes.seen);
             unite(&self.chains, &mut file.texts, theirs.texts, seen, |head| &head.dot);
             unite(&self.chains, &mut file.paths, theirs.paths, seen, |head| &head.dot);
-            file.forgotten = self.chains.join([&file.forgotten, &theirs.forgotten]);
+            if !self.chains.is_within(&theirs.forgotten, &file.forgotten) {
+                file.forgotten = self.chains.join([&file.forgotten, &theirs.forgotten]);
+                self.remembered.insert(id);
+                is_news = true;
+            }
+            if holds(Rule::DropForgotten) {
+                file.drop_forgotten(&self.chains);
+            }
         }
+        // One that has published nothing has nothing to renew.
+        self.must_renew |= is_news && (self.number > 0 || self.own.len() > 1);
         self.vector = self.chains.join([&self.vector, &changes.seen]);
         for log in &before {
             self.peers.remove(log);

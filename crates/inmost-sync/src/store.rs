@@ -1,6 +1,6 @@
 //! The store of a device, as synchronisation sees it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use inmost::{FileError, Precondition, Session, StoreError};
 
@@ -36,6 +36,12 @@ pub(crate) trait Store {
     fn remove(&self, path: &str, version: u64) -> Result<(), Refused>;
     /// Commits since the store was made.
     fn commit(&self) -> Result<u64, SyncError>;
+    /// Up to which change files were forgotten since [`drop_noted`](Self::drop_noted), by their numbers. `u64::MAX` stands for all
+    /// changes.
+    fn noted_forgets(&self) -> Result<BTreeMap<u64, u64>, SyncError>;
+    fn drop_noted(&self, forgets: &BTreeMap<u64, u64>) -> Result<(), SyncError>;
+    /// Forgets versions of files up to a change. The current texts stay.
+    fn forget(&self, numbers: &BTreeSet<u64>, until: u64) -> Result<(), SyncError>;
 }
 
 impl Store for Session {
@@ -72,6 +78,18 @@ impl Store for Session {
 
     fn commit(&self) -> Result<u64, SyncError> {
         Ok(self.status()?.commit)
+    }
+
+    fn noted_forgets(&self) -> Result<BTreeMap<u64, u64>, SyncError> {
+        Ok(Session::noted_forgets(self)?)
+    }
+
+    fn drop_noted(&self, forgets: &BTreeMap<u64, u64>) -> Result<(), SyncError> {
+        Ok(self.drop_noted_forgets(forgets)?)
+    }
+
+    fn forget(&self, numbers: &BTreeSet<u64>, until: u64) -> Result<(), SyncError> {
+        Ok(self.forget_files(numbers, until)?)
     }
 }
 

@@ -18,6 +18,7 @@ use crate::place::Place;
 use crate::rules::{Rule, holds};
 use crate::state_file::{StateFile, StateStore};
 use crate::store::Store;
+use crate::tree::FileId;
 
 /// A store's part in a circle of devices. Its state is a sealed file in the folder of the store.
 pub struct Sync<'s> {
@@ -41,6 +42,10 @@ pub struct Report {
     pub copies: Vec<String>,
     /// Paths of files that the store does not take, below `/memories/`.
     pub held: Vec<String>,
+    /// Objects in the place from before texts were forgotten last. They are removed as the other devices synchronise.
+    pub unforgotten: usize,
+    /// Paths of files that were changed while another device forgot texts of them, below `/memories/`. Their texts stay.
+    pub kept: Vec<String>,
 }
 
 /// A device of the circle.
@@ -216,6 +221,7 @@ pub(crate) fn run(
         run.pull(place, listed, &mut report, progress)?;
     }
     run.capture()?;
+    run.forget()?;
     let listed = listed?;
     let mut whole = run.device.whole(place, &listed);
     // A place that is full or cannot be written can be read all the same.
@@ -243,6 +249,7 @@ pub(crate) fn run(
     run.device.make_plan();
     let plan = std::mem::take(&mut run.device.plan);
     report.held = plan.into_values().flatten().map(|want| want.path).collect();
+    report.kept = run.device.forget_here(store)?;
     if run.device.is_snapshot_due() {
         run.device.make_snapshot(now)?;
     } else if run.device.is_silent() {
@@ -255,8 +262,9 @@ pub(crate) fn run(
         *sent += run.device.flush(place, &whole)?;
     }
     report.sent = sent?;
-    run.device.collect(place, &listed)?;
+    let removed = run.device.collect(place, &listed)?;
     run.save()?;
+    report.unforgotten = run.device.unforgotten(&listed.difference(&removed).copied().collect());
     let shown = run.device.shown.values();
     let copies = shown.filter(|shown| shown.copy_of.is_some()).map(|shown| shown.path.clone());
     report.copies = copies.collect();
@@ -289,15 +297,32 @@ impl<S: StateStore, T: Store> Run<'_, S, T> {
         if is_put_back && holds(Rule::NoticePutBack) || is_new_doubt && holds(Rule::NoticeDoubt) {
             // What is in the store may be older than what was shown. It must not count as a change, nor what it lacks as deleted.
             self.device.shown.clear();
+            self.device.former.clear();
             self.device.plan.clear();
             self.device.begin_log()?;
         }
         self.device.recover(self.store, &Done::default())
     }
 
+    /// Takes over what was forgotten in the store.
+    fn forget(&mut self) -> Result<(), SyncError> {
+        let forgets = self.store.noted_forgets()?;
+        if forgets.is_empty() {
+            return Ok(());
+        }
+        self.capture_settled(&self.device.unsettled(&forgets))?;
+        self.device.forget(&forgets);
+        self.save()?;
+        self.store.drop_noted(&forgets)
+    }
+
     fn capture(&mut self) -> Result<(), SyncError> {
+        self.capture_settled(&BTreeSet::new())
+    }
+
+    fn capture_settled(&mut self, settled: &BTreeSet<FileId>) -> Result<(), SyncError> {
         for attempt in 1.. {
-            match self.device.capture(self.store, self.now) {
+            match self.device.capture(self.store, settled, self.now) {
                 Err(SyncError::Busy) if attempt < ATTEMPTS => {}
                 captured => {
                     captured?;

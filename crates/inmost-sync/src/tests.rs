@@ -7,6 +7,7 @@
 //! `INMOST_SYNC_SEED` replays one schedule, `INMOST_SYNC_SCHEDULES` runs as many, and `INMOST_SYNC_RULE_SCHEDULES` runs as many at most
 //! without each rule.
 
+mod forgetting;
 mod model;
 mod modelled;
 mod simulator;
@@ -48,7 +49,7 @@ fn devices_show_the_same_files_and_lose_nothing() {
 fn each_rule_prevents_a_failure() {
     let most = number("INMOST_SYNC_RULE_SCHEDULES");
     // The others take a minute.
-    let rules = if most.is_some() { &Rule::ALL[..] } else { &Rule::ALL[..10] };
+    let rules = if most.is_some() { &Rule::ALL[..] } else { &Rule::ALL[..13] };
     let most = most.unwrap_or(500);
     let mut superfluous = Vec::new();
     for rule in rules {
@@ -57,6 +58,7 @@ fn each_rule_prevents_a_failure() {
             let is_failure = || {
                 failure(*seed, false).is_some()
                     || seed.is_multiple_of(10) && turns::failure(*seed / 10).is_some()
+                    || forgetting::failure(*seed).is_some()
             };
             std::panic::catch_unwind(is_failure).unwrap_or(true)
         };
@@ -75,6 +77,17 @@ fn devices_in_turns_are_like_one_device() {
     let schedules = number("INMOST_SYNC_TURNS").unwrap_or(60);
     let failed: Vec<(u64, String)> =
         (0..schedules).filter_map(|seed| Some((seed, turns::failure(seed)?))).collect();
+    let shown: Vec<_> = failed.iter().take(8).collect();
+    assert!(failed.is_empty(), "{} of {schedules} schedules: {shown:#?}", failed.len());
+}
+
+#[test]
+fn a_text_that_was_forgotten_is_nowhere_once_all_have_synchronised() {
+    let first = number("INMOST_SYNC_FIRST").unwrap_or(0);
+    let schedules = number("INMOST_SYNC_FORGETTING").unwrap_or(60);
+    let failed: Vec<(u64, String)> = (first..first + schedules)
+        .filter_map(|seed| Some((seed, forgetting::failure(seed)?)))
+        .collect();
     let shown: Vec<_> = failed.iter().take(8).collect();
     assert!(failed.is_empty(), "{} of {schedules} schedules: {shown:#?}", failed.len());
 }

@@ -73,6 +73,22 @@ pub struct FileHeads {
     pub forgotten: Vector,
 }
 
+impl FileHeads {
+    /// Whether a base text is not used any more.
+    pub(crate) fn has_forgotten(&self, chains: &Chains, base: &Base) -> bool {
+        chains.is_within(&base.vector, &self.forgotten)
+    }
+
+    /// Drops the base texts that are not used any more.
+    pub(crate) fn drop_forgotten(&mut self, chains: &Chains) {
+        let mut texts = std::mem::take(&mut self.texts);
+        for head in &mut texts {
+            head.bases.retain(|base| !self.has_forgotten(chains, base));
+        }
+        self.texts = texts;
+    }
+}
+
 /// What is known of all files.
 pub type Heads = BTreeMap<FileId, FileHeads>;
 
@@ -191,7 +207,7 @@ fn groups<'h>(chains: &Chains, file: &FileHeads, heads: &[&'h TextHead]) -> Vec<
     for head in heads {
         let own = Vector::from_iter([head.dot]);
         let own = Base { vector: chains.join([&head.over, &own]), text: head.text.clone() };
-        let is_known = |base: &&Base| !chains.is_within(&base.vector, &file.forgotten);
+        let is_known = |base: &&Base| !file.has_forgotten(chains, base);
         let mut bases: Vec<Base> = head.bases.iter().filter(is_known).cloned().collect();
         let mut vector = own.vector.clone();
         bases.push(own);

@@ -4,18 +4,18 @@
 //! trimming cuts, and no record that a later version needs goes with it. The entry after the cut keeps what its change made, and
 //! loses the text and the old path of the version before it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use inmost_format::record::history::{Before, Operation, Version};
 use inmost_format::record::node::{Entry, File, FileInfo, Name, What};
 use inmost_format::record::{NodeSink, ObjectId, RecordId, load_file, load_folder};
 use inmost_format::secret::Wiped;
 
-use super::entries::Past;
+use super::entries::{Past, below};
 use super::find::{inside_path, path_in_tree, visit_files};
 use super::forget_search::Search;
 use crate::session::history;
-use crate::session::{Exclusive, Session, StoreError, Txn, reap};
+use crate::session::{Exclusive, Forgets, Session, StoreError, Txn, reap};
 use crate::vfs::arrange;
 use crate::vfs::error::FileError;
 use crate::vfs::folder::{self, ResolvedPath, Target};
@@ -32,10 +32,61 @@ pub(crate) fn forget(
     until: Option<u64>,
     progress: &mut dyn FnMut(u64),
 ) -> Result<u64, FileError> {
+    let is_synchronised = session.is_synchronised()?;
     session.undisturbed(|exclusive| {
-        let found = exclusive.commit(|txn| Found::search(txn, path, until))?;
+        let (found, current) = exclusive.commit(|txn| {
+            let found = Found::search(txn, path, until)?;
+            let current = if is_synchronised { current(txn, path)? } else { BTreeSet::new() };
+            Ok::<_, FileError>((found, current))
+        })?;
+        if is_synchronised {
+            note(session, found.files.union(&current), until)?;
+        }
         found.remove_in_steps(exclusive, progress)
     })
+}
+
+/// Forgets what synchronisation has learned that it is to be forgotten: versions of these files, up to and including one.
+///
+/// # Errors
+/// [`FileError::Store`].
+pub(crate) fn forget_files(
+    session: &Session,
+    files: &BTreeSet<u64>,
+    until: u64,
+) -> Result<(), FileError> {
+    session.undisturbed(|exclusive| {
+        let found = exclusive.commit(|txn| {
+            let mut found = Found::default();
+            found.fill(txn, Search::of_files(files.clone(), until), false)?;
+            Ok::<_, FileError>(found)
+        })?;
+        found.remove_in_steps(exclusive, &mut |_| {}).map(drop)
+    })
+}
+
+/// Notes for other devices what is forgotten. Even if it is no file that is known here, they are to renew what they have published.
+fn note<'f>(
+    session: &Session,
+    files: impl Iterator<Item = &'f u64>,
+    until: Option<u64>,
+) -> Result<(), FileError> {
+    let until = until.unwrap_or(u64::MAX);
+    let forgets: Forgets = [(0, 0)].into_iter().chain(files.map(|file| (*file, until))).collect();
+    Ok(session.note_forgets(&forgets)?)
+}
+
+/// The current files at or below a path. The history need not know them.
+fn current(txn: &Txn<'_>, path: &MemoryPath) -> Result<BTreeSet<u64>, FileError> {
+    let tree = txn.root()?.tree;
+    let mut files = BTreeSet::new();
+    visit_files(txn, (tree.id, tree.tag), &mut |at, info| {
+        if below(&path_in_tree(&at), path.as_str()).is_some() {
+            files.insert(info.number);
+        }
+        true
+    })?;
+    Ok(files)
 }
 
 /// Forgets, in several commits, what an edit of a file or a deletion has too many versions of to forget in its own.
@@ -99,7 +150,12 @@ pub(crate) fn forget_before(txn: &mut Txn<'_>) -> Result<(), FileError> {
 /// Those of [`arrange::delete`]; [`StoreError::TooLarge`] if the versions are too many for one commit: [`forget_first`] removes them
 /// in several; [`FileError::Store`] if a part of the history cannot be read. Nothing is deleted then.
 pub(crate) fn delete(session: &Session, path: &MemoryPath) -> Result<(), FileError> {
+    let is_synchronised = session.is_synchronised()?;
+    let mut files = BTreeSet::new();
     session.write(|txn| {
+        if is_synchronised {
+            files = current(txn, &MemoryPath::parse(&path.in_store())?)?;
+        }
         if !txn.keeps_versions()? {
             return arrange::delete_in(txn, path);
         }
@@ -118,12 +174,18 @@ pub(crate) fn delete(session: &Session, path: &MemoryPath) -> Result<(), FileErr
             renew(txn, path)?;
         }
         apply(txn, &found.removals, &mut forgotten)?;
+        files.extend(&found.files);
         Ok(txn.note_forgotten(forgotten)?)
-    })
+    })?;
+    // Nobody has been told of the deletion before this is durable.
+    if is_synchronised { session.exclusive(|_| note(session, files.iter(), None)) } else { Ok(()) }
 }
 
 /// What is to be forgotten.
+#[derive(Default)]
 pub(super) struct Found {
+    /// The numbers of the files.
+    files: BTreeSet<u64>,
     /// In the order in which it is removed.
     removals: Vec<Removal>,
     /// The paths of the files that stay in the tree.
@@ -154,20 +216,31 @@ pub(super) enum Part {
 
 impl Found {
     fn search(txn: &Txn<'_>, path: &MemoryPath, until: Option<u64>) -> Result<Self, FileError> {
-        let root = txn.root()?;
-        let mut found = Self { removals: Vec::new(), live: Vec::new(), damage: None };
-        // Entries whose time is over but that were not removed yet are forgotten too.
-        let Some(past) = Past::open(txn, &root, 0)? else { return Ok(found) };
+        let mut found = Self::default();
         if let Some(until) = until
+            && let Some(past) = Past::open(txn, &txn.root()?, 0)?
             && past.newest()?.is_some_and(|newest| newest < until)
         {
             return Err(FileError::NoSuchVersion(until));
         }
-        let until = until.unwrap_or(u64::MAX);
-        let mut search = Search::new(path, until);
-        let (is_lost, unread) = past.visit_readable(&mut |version| search.step(version))?;
         // Where everything goes, the entries go with all that they hold.
-        let is_all = path.is_root() && until == u64::MAX;
+        let is_all = path.is_root() && until.is_none();
+        found.fill(txn, Search::new(path, until.unwrap_or(u64::MAX)), is_all)?;
+        Ok(found)
+    }
+
+    fn fill(
+        &mut self,
+        txn: &Txn<'_>,
+        mut search: Search<'_>,
+        is_all: bool,
+    ) -> Result<(), FileError> {
+        let found = self;
+        let root = txn.root()?;
+        let until = search.until;
+        // Entries whose time is over but that were not removed yet are forgotten too.
+        let Some(past) = Past::open(txn, &root, 0)? else { return Ok(()) };
+        let (is_lost, unread) = past.visit_readable(&mut |version| search.step(version))?;
         found.damage = if is_all { None } else { search.look_inside(txn)? }.or(unread);
         if !is_lost {
             search.add_folders_of_files();
@@ -232,13 +305,14 @@ impl Found {
             }
         }
         found.live = live.into_values().collect();
-        Ok(found)
+        found.files = search.files;
+        Ok(())
     }
 
     /// Every version of the file at a path.
     fn file(txn: &Txn<'_>, path: &MemoryPath) -> Result<Self, FileError> {
         let root = txn.root()?;
-        let mut found = Self { removals: Vec::new(), live: Vec::new(), damage: None };
+        let mut found = Self::default();
         if let Target::Entry(entry) = ResolvedPath::new(txn, &root, path)?.target
             && let What::File(info) = entry.what
             && let Some(past) = Past::open(txn, &root, 0)?

@@ -15,9 +15,9 @@ use crate::vfs::path::MemoryPath;
 
 /// Follows all files through the history, in order of the changes.
 pub(super) struct Search<'p> {
-    path: &'p str,
+    path: Option<&'p str>,
     /// The number of the last version to be forgotten.
-    until: u64,
+    pub(super) until: u64,
     /// The path of each file, as far as the history has been read.
     pub(super) paths: HashMap<u64, Wiped<String>>,
     /// The files in deleted folders, with the change that brings the folder back. Their paths belong to others meanwhile.
@@ -60,13 +60,18 @@ struct Move {
 
 impl<'p> Search<'p> {
     pub(super) fn new(path: &'p MemoryPath, until: u64) -> Self {
+        Self { path: Some(path.as_str()), ..Self::of_files(BTreeSet::new(), until) }
+    }
+
+    /// Seeks these files alone.
+    pub(super) fn of_files(files: BTreeSet<u64>, until: u64) -> Self {
         Self {
-            path: path.as_str(),
+            path: None,
             until,
             paths: HashMap::new(),
             away: HashMap::new(),
             deleted: HashSet::new(),
-            files: BTreeSet::new(),
+            files,
             folders: BTreeSet::new(),
             others: HashMap::new(),
             inside: Vec::new(),
@@ -98,7 +103,8 @@ impl<'p> Search<'p> {
 
     pub(super) fn step(&mut self, version: &Version) {
         let (new, old) = (version.path.as_str(), version.old_path.as_str());
-        let is_below = |path: &str| below(path, self.path).is_some();
+        let at = self.path;
+        let is_below = |path: &str| is_below(path, at);
         let is_later = version.number > self.until;
         if version.file != 0 {
             let start = if old.is_empty() { new } else { old };
@@ -183,6 +189,11 @@ impl<'p> Search<'p> {
         }
     }
 
+    /// Whether this is the path or below it.
+    fn is_below(&self, path: &str) -> bool {
+        is_below(path, self.path)
+    }
+
     /// Whether a file that had this path before a change was at or below the path earlier, in a folder that moved.
     fn was_below(&self, path: &str, file: u64, before: u64) -> bool {
         let mut path = Wiped::new(path.to_owned());
@@ -191,7 +202,7 @@ impl<'p> Search<'p> {
         for Move { old, new, .. } in earlier.take_while(|moves| moves.number > file) {
             if let Some(there) = moved(&path, new, old) {
                 path = Wiped::new(there);
-                if below(&path, self.path).is_some() {
+                if self.is_below(&path) {
                     return true;
                 }
             }
@@ -212,7 +223,7 @@ impl<'p> Search<'p> {
                 let is_known = self.paths.contains_key(&info.number);
                 // The path lies in the folder, which stays for what else is in it. The entries of the file go too: they may hold
                 // older heads of it.
-                let is_there = self::below(&path, self.path).is_some();
+                let is_there = self.is_below(&path);
                 let was_there =
                     is_there || !is_known && self.was_below(&path, info.number, held.number);
                 if info.number <= self.until && (is_direct || was_there) {
@@ -228,7 +239,8 @@ impl<'p> Search<'p> {
                 Err(error @ FileError::Store(StoreError::Tampered { .. })) => {
                     damage = Some(error);
                     // The path itself may still lead to it.
-                    let below = below(self.path, &held.path).filter(|_| !goes);
+                    let below = self.path.and_then(|path| below(path, &held.path));
+                    let below = below.filter(|_| !goes);
                     found.extend(below.map(|it| (held.number, 0, Wiped::new(it.to_owned()))));
                     self.others.remove(&held.number);
                 }
@@ -241,4 +253,8 @@ impl<'p> Search<'p> {
         }
         Ok(damage)
     }
+}
+
+fn is_below(path: &str, at: Option<&str>) -> bool {
+    at.is_some_and(|at| below(path, at).is_some())
 }

@@ -2,7 +2,10 @@
 
 use std::io;
 
-use super::{LocalStorage, anchor, ballast, header_file, overwritten, rewriting, set_aside};
+use super::{
+    LocalStorage, SYNC, SYNC_FORGETS, anchor, ballast, header_file, overwritten, rewriting,
+    set_aside,
+};
 use inmost_storage::{Storage, StorageError};
 
 use crate::files;
@@ -49,9 +52,8 @@ impl LocalStorage {
             Err(error) => attempt(Err(error)),
         }
         let headers = header_file::COPIES.map(header_file::name);
-        for name in
-            [anchor::NAME, ballast::NAME, rewriting::NAME, SYNC, SYNC_DRAFT].iter().chain(&headers)
-        {
+        let files = [anchor::NAME, ballast::NAME, rewriting::NAME];
+        for name in files.iter().chain(&SYNC_FILES).chain(&headers) {
             attempt(header_file::remove_if_there(&self.folder.join(name)).map_err(Into::into));
         }
         attempt(files::sync_folder(&self.folder).map_err(Into::into));
@@ -73,6 +75,5 @@ impl LocalStorage {
     }
 }
 
-/// The state of synchronisation, which the crate `inmost-sync` keeps here under a key of the store, and its next version.
-const SYNC: &str = "sync";
-const SYNC_DRAFT: &str = "sync.new";
+/// The files of synchronisation, and their drafts.
+const SYNC_FILES: [&str; 4] = [SYNC, "sync.new", SYNC_FORGETS, ".sync-forgets.new"];

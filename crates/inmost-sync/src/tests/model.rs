@@ -89,6 +89,10 @@ pub(super) struct ModelStore {
     /// The most bytes of a text, if the store is small. It takes no long path then either.
     pub(super) most: Cell<Option<usize>>,
     pub(super) is_full: Cell<bool>,
+    /// The versions and texts of files by number, as far as a round has seen them.
+    pub(super) past: RefCell<BTreeMap<u64, Vec<(u64, String)>>>,
+    /// What was forgotten and not taken over.
+    pub(super) forgets: RefCell<BTreeMap<u64, u64>>,
     /// After so many steps, somebody appends a line to the file that is to be changed next, or makes it.
     pub(super) meddler: Rc<RefCell<Option<(u32, String)>>>,
 }
@@ -115,6 +119,24 @@ impl ModelStore {
         let file = files.entry(number.unwrap_or(version)).or_default();
         let text = format!("{}{line}\n", file.1);
         *file = (path.to_owned(), text, version);
+    }
+
+    /// Forgets a file up to a version. The current text stays.
+    pub(super) fn forget_file(&self, number: u64, until: u64) {
+        let current = self.files.borrow().get(&number).map(|file| file.2);
+        if let Some(past) = self.past.borrow_mut().get_mut(&number) {
+            past.retain(|(version, _)| *version > until || Some(*version) == current);
+        }
+    }
+
+    fn remember(&self) {
+        for (number, (_, text, version)) in &*self.files.borrow() {
+            let mut past = self.past.borrow_mut();
+            let past = past.entry(*number).or_default();
+            if past.last().is_none_or(|(last, _)| last != version) {
+                past.push((*version, text.clone()));
+            }
+        }
     }
 
     pub(super) fn next(&self) -> u64 {
@@ -160,6 +182,7 @@ impl ModelStore {
 
 impl Store for ModelStore {
     fn files(&self) -> Result<BTreeMap<u64, Entry>, SyncError> {
+        self.remember();
         let files = self.files.borrow();
         let entry = |(number, (path, _, version)): (&u64, &(String, String, u64))| {
             (*number, Entry { path: path.clone(), version: *version })
@@ -214,6 +237,18 @@ impl Store for ModelStore {
 
     fn commit(&self) -> Result<u64, SyncError> {
         Ok(self.commits.get())
+    }
+
+    fn noted_forgets(&self) -> Result<BTreeMap<u64, u64>, SyncError> {
+        Ok(self.forgets.borrow().clone())
+    }
+
+    fn drop_noted(&self, _: &BTreeMap<u64, u64>) -> Result<(), SyncError> {
+        self.fuse.step(|| self.forgets.borrow_mut().clear())
+    }
+
+    fn forget(&self, numbers: &BTreeSet<u64>, until: u64) -> Result<(), SyncError> {
+        self.fuse.step(|| numbers.iter().for_each(|number| self.forget_file(*number, until)))
     }
 }
 

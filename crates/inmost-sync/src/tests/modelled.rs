@@ -106,7 +106,7 @@ impl World {
             }
             Action::Acknowledge(_) => device.acknowledge(0).unwrap(),
             Action::Snapshot(_) => device.make_snapshot(0).unwrap(),
-            _ => device.collect(&self.place, &self.place.list().unwrap()).unwrap(),
+            _ => drop(device.collect(&self.place, &self.place.list().unwrap()).unwrap()),
         }
         if after.count(at) > before.count(at) {
             let dot = Dot { log: device.log, number: device.number, tag: device.previous.unwrap() };

@@ -137,6 +137,14 @@ impl World {
         self.nodes.len()
     }
 
+    pub(super) fn store(&self, device: usize) -> &ModelStore {
+        &self.nodes[device].store
+    }
+
+    pub(super) fn state(&self, device: usize) -> Device {
+        Device::decode(&self.nodes[device].state.get()).unwrap()
+    }
+
     pub(super) fn tree(&self, device: usize) -> Vec<(String, String)> {
         let files = self.nodes[device].store.files.borrow();
         let mut tree: Vec<_> =

@@ -87,6 +87,7 @@ fn a_snapshot_that_contradicts_itself_is_not_taken() {
             files: Vec::new(),
             before: BTreeSet::new(),
             peers: std::collections::BTreeMap::new(),
+            forgot: Vector::default(),
         }),
     };
     let mut chains = Chains::default();

@@ -259,6 +259,15 @@ mod tests {
     }
 
     #[test]
+    fn an_object_that_cannot_be_read_is_no_error_of_the_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = FolderPlace::open(folder.path()).unwrap();
+        let dot = Dot { log: LogId([1; 16]), number: 1, tag: Tag([2; 16]) };
+        fs::create_dir_all(place.file(&dot)).unwrap();
+        assert_eq!(place.get(&dot).unwrap(), None);
+    }
+
+    #[test]
     fn what_is_put_is_listed_and_junk_is_not() {
         let folder = tempfile::tempdir().unwrap();
         let place = FolderPlace::open(folder.path()).unwrap();

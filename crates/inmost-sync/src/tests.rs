@@ -23,6 +23,7 @@ use self::model::{MemoryPlace, MemoryState};
 use self::simulator::failure;
 use crate::chains::{Dot, LogId, Tag, Vector};
 use crate::device::Device;
+use crate::error::SyncError;
 use crate::object::{Change, Changes, Circle, seal};
 use crate::pool::Pool;
 use crate::rules::{Rule, switch};
@@ -350,15 +351,18 @@ fn many_changes_become_several_objects() {
 }
 
 #[test]
-fn objects_that_cannot_be_read_stop_no_others() {
+fn an_error_of_the_place_ends_the_round_and_the_next_one_goes_on() {
     let (place, laptop, desk) = pair();
     laptop.write("a.md", "a\n");
     laptop.sync(&place);
-    let junk = Dot { log: LogId([0; 16]), number: 1, tag: Tag([0; 16]) };
-    place.0.borrow_mut().truth.insert(junk, Vec::new());
-    place.0.borrow_mut().unreadable.insert(junk);
-    let report = desk.sync(&place);
-    assert_eq!((report.received, report.waiting), (1, 1));
+    desk.write("b.md", "b\n");
+    let objects = place.0.borrow().truth.keys().copied().collect();
+    place.0.borrow_mut().unreadable = objects;
+    let round = run(&desk.state, &desk.session, &place.of(0), (false, DAY), &mut |_| ());
+    assert!(matches!(round, Err(SyncError::Place(_))));
+    place.0.borrow_mut().unreadable.clear();
+    assert_eq!(desk.sync(&place).received, 1);
+    assert_eq!(desk.tree(), files(&[("a.md", "a\n"), ("b.md", "b\n")]));
 }
 
 #[test]

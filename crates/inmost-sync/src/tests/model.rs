@@ -262,7 +262,7 @@ pub(super) struct Objects {
     /// Bytes by viewer.
     pub(super) views: BTreeMap<usize, BTreeMap<Dot, Vec<u8>>>,
     pub(super) is_delayed: bool,
-    /// Objects that cannot be read.
+    /// Objects at which the place fails.
     pub(super) unreadable: BTreeSet<Dot>,
     /// Objects that were removed.
     pub(super) collected: BTreeSet<Dot>,

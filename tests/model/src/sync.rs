@@ -114,7 +114,7 @@ pub(crate) struct Device {
 pub(crate) struct State {
     pub(crate) devices: Vec<Device>,
     /// By the device that wrote them.
-    objects: Vec<Vec<Object>>,
+    pub(crate) objects: Vec<Vec<Object>>,
     /// How many logs each device has begun.
     logs: Vec<u8>,
     pub(crate) place: Set,
@@ -360,11 +360,6 @@ impl State {
         if is_foreign {
             self.begin_log(at);
         }
-    }
-
-    /// How many objects a device has written.
-    pub(crate) fn count(&self, at: usize) -> usize {
-        self.objects[at].len()
     }
 
     /// What stays in the outbox once it was put: what another device may lack.

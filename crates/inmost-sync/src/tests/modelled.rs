@@ -84,7 +84,7 @@ impl World {
         let mut device = Device::decode(&self.devices[at]).unwrap();
         match *action {
             Action::Edit(_) | Action::Delete(_) => {
-                let id = sync::id_of(at, before.count(at));
+                let id = sync::id_of(at, before.objects[at].len());
                 let (Kind::Text { over } | Kind::Deletion { over }) = after.object(id).kind else {
                     unreachable!()
                 };
@@ -108,9 +108,9 @@ impl World {
             Action::Snapshot(_) => device.make_snapshot(0).unwrap(),
             _ => drop(device.collect(&self.place, &self.place.list().unwrap()).unwrap()),
         }
-        if after.count(at) > before.count(at) {
+        if after.objects[at].len() > before.objects[at].len() {
             let dot = Dot { log: device.log, number: device.number, tag: device.previous.unwrap() };
-            self.dots.insert(sync::id_of(at, before.count(at)), dot);
+            self.dots.insert(sync::id_of(at, before.objects[at].len()), dot);
         }
         self.devices[at] = device.encode().unwrap().as_slice().to_vec();
     }
@@ -199,7 +199,7 @@ fn devices_do_what_the_model_says() {
         let mut path = Vec::new();
         for _ in 0..40 {
             let actions = model.actions(&BOUNDS);
-            if actions.is_empty() || (0..BOUNDS.devices).any(|at| model.count(at) == 7) {
+            if actions.is_empty() || (0..BOUNDS.devices).any(|at| model.objects[at].len() == 7) {
                 break;
             }
             let action = actions[rng.below(actions.len())].clone();

@@ -24,10 +24,10 @@ use crate::store::{OpenStore, database, place};
 use crate::terminal::Terminal;
 use crate::{json_line, streams, times};
 
-/// Synchronise a store with those of other devices, through a folder, a bucket or `WebDAV`
+/// Synchronise a store with those of other devices, through a folder, a bucket or WebDAV
 ///
 /// The devices exchange sealed objects in a place: a folder that Dropbox, iCloud, Syncthing or a USB stick carries between them, a
-/// bucket of S3, or a folder on a `WebDAV` server. Nobody who sees the place can read or forge anything in it. Without a subcommand
+/// bucket of S3, or a folder on a WebDAV server. Nobody who sees the place can read or forge anything in it. Without a subcommand
 /// it publishes what has changed here, reads what other devices have published, and shows what follows from both. Changes of
 /// different lines are merged. Where two devices changed the same line, the file has one text, and the other one is beside it as
 /// `name (from DEVICE DATE)`. docs/SYNC.md says what is promised.
@@ -62,7 +62,7 @@ enum Action {
 /// Begin a circle of devices in a place, and publish the files of this store
 ///
 /// The folder or bucket must exist and hold no other circle. It must not be the folder of a store. Credentials come from the
-/// variables and files of AWS, or from `~/.netrc` for `WebDAV`, never from the command line.
+/// variables and files of AWS, or from `~/.netrc` for WebDAV, never from the command line.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost sync init --store notes.inmost --name laptop ~/Dropbox/memory\n  \
@@ -132,7 +132,7 @@ struct DeviceArgs {
     #[arg(long)]
     name: String,
 
-    /// What the devices share: a folder, `s3://BUCKET/PREFIX`, or the https URL of a `WebDAV` folder
+    /// What the devices share: a folder, `s3://BUCKET/PREFIX`, or the https URL of a WebDAV folder
     place: PathBuf,
 }
 
@@ -379,7 +379,7 @@ fn described(report: &Report) -> String {
     if report.unforgotten > 0 {
         let _ = writeln!(
             text,
-            "{} in the folder may have forgotten texts. They go when the other devices have synchronised.",
+            "{} in the place may have forgotten texts. They go when the other devices have synchronised.",
             count(number(report.unforgotten), "object", "objects")
         );
     }

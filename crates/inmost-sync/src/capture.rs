@@ -142,11 +142,11 @@ impl Device {
     }
 
     fn show(&mut self, id: FileId, top: Option<Top>) {
-        let before = match top {
-            Some(top) => self.shown.insert(id, top.shown).filter(|_| false),
-            None => self.shown.remove(&id),
-        };
-        self.former.extend(before.map(|shown| (shown.number, id)));
+        if let Some(top) = top {
+            self.shown.insert(id, top.shown);
+        } else if let Some(shown) = self.shown.remove(&id) {
+            self.former.insert(shown.number, id);
+        }
     }
 
     /// What differs from what was shown. Takes note of what differs in numbers only.

@@ -1,7 +1,7 @@
 //! Forgetting: what is forgotten in the history of one store leaves the other stores, the states of the devices, and the place.
 //!
 //! A device that forgets notes for each file up to which states its base texts do not count any more, and publishes all that it knows
-//! anew, as a snapshot. Whoever reads that does the same. So the earlier objects of all devices can be removed.
+//! anew, as a snapshot. A device that reads it does the same. So the earlier objects of all devices can be removed.
 
 use std::collections::{BTreeMap, BTreeSet};
 

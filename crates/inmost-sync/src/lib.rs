@@ -1,4 +1,4 @@
-//! Several devices: the memory stores of a person, kept in step through a folder, a bucket or a `WebDAV` server that nobody has to
+//! Several devices: the memory stores of a person, kept in step through a folder, a bucket or a WebDAV server that nobody has to
 //! trust.
 //!
 //! [`Sync`] is what a store takes part with: it publishes what was changed as sealed objects in a [`Place`], reads those of the other

@@ -4,13 +4,13 @@ use std::io::{self, ErrorKind};
 
 use super::{FolderPlace, Place};
 
-/// Whether a location is that of a place on a server: `s3://BUCKET/PREFIX`, or the URL of a `WebDAV` folder.
+/// Whether a location is that of a place on a server: `s3://BUCKET/PREFIX`, or the URL of a WebDAV folder.
 #[must_use]
 pub fn is_remote(location: &str) -> bool {
     ["s3://", "https://", "http://"].iter().any(|scheme| location.starts_with(scheme))
 }
 
-/// The place at a location: the path of a folder, `s3://BUCKET/PREFIX` with the feature `s3`, or `https://HOST/FOLDER`, a `WebDAV`
+/// The place at a location: the path of a folder, `s3://BUCKET/PREFIX` with the feature `s3`, or `https://HOST/FOLDER`, a WebDAV
 /// folder, with the feature `webdav`. docs/SYNC.md says where credentials come from; a URL that has any is refused.
 ///
 /// # Errors

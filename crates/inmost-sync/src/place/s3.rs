@@ -11,6 +11,7 @@ use rusty_s3::actions::ListObjectsV2;
 use rusty_s3::{Bucket, Credentials, S3Action, UrlStyle};
 use ureq::http::{Method, Request};
 use url::Url;
+use zeroize::Zeroizing;
 
 use super::server::{Reply, Server, repeat};
 use super::{Place, parse_path, path};
@@ -44,12 +45,14 @@ impl S3Place {
             return Err(invalid("the prefix has an empty part, or a part `.` or `..`"));
         }
         let settings = Settings::read(|name| env::var(name).ok());
-        let (Some(key), Some(secret)) = (settings.key, settings.secret) else {
+        let (Some(key), Some(mut secret)) = (settings.key, settings.secret) else {
             return Err(server.error(
                 ErrorKind::PermissionDenied,
                 "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or put them into ~/.aws/credentials",
             ));
         };
+        // They wipe the secret.
+        let secret = std::mem::take(&mut *secret);
         let credentials = match settings.token {
             Some(token) => Credentials::new_with_token(key, secret, token),
             None => Credentials::new(key, secret),
@@ -149,10 +152,10 @@ impl Place for S3Place {
 }
 
 /// What the variables and files say that other programs for S3 use.
-#[derive(Default, Debug, PartialEq, Eq)]
+#[cfg_attr(test, derive(Debug, PartialEq, Eq))]
 struct Settings {
     key: Option<String>,
-    secret: Option<String>,
+    secret: Option<Zeroizing<String>>,
     token: Option<String>,
     region: String,
     endpoint: Option<String>,
@@ -166,19 +169,17 @@ impl Settings {
         let file = |name: &str, usual: &str| {
             let usual = || env::home_dir().map(|home| home.join(".aws").join(usual));
             let path = variable(name).map(PathBuf::from).or_else(usual);
-            path.and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default()
+            Zeroizing::new(path.and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default())
         };
         let mut found = section(&file("AWS_CONFIG_FILE", "config"), &profile);
         found.extend(section(&file("AWS_SHARED_CREDENTIALS_FILE", "credentials"), &profile));
-        let mut found = |name: &str| found.remove(name);
-        let (mut key, mut secret, mut token) = (
-            found("aws_access_key_id"),
-            found("aws_secret_access_key"),
-            found("aws_session_token"),
-        );
+        let mut wiped = |name: &str| found.remove(name);
+        let mut secret = wiped("aws_secret_access_key");
+        let mut found = |name: &str| wiped(name).map(|mut value| std::mem::take(&mut *value));
+        let (mut key, mut token) = (found("aws_access_key_id"), found("aws_session_token"));
         if let Some(named) = variable("AWS_ACCESS_KEY_ID") {
             key = Some(named);
-            secret = variable("AWS_SECRET_ACCESS_KEY");
+            secret = variable("AWS_SECRET_ACCESS_KEY").map(Zeroizing::new);
             token = variable("AWS_SESSION_TOKEN");
         }
         let region = variable("AWS_REGION").or_else(|| variable("AWS_DEFAULT_REGION"));
@@ -194,7 +195,7 @@ impl Settings {
 }
 
 /// The values of a section `[NAME]` or `[profile NAME]`. Indented lines belong to a value that is not used here.
-fn section(text: &str, name: &str) -> BTreeMap<String, String> {
+fn section(text: &str, name: &str) -> BTreeMap<String, Zeroizing<String>> {
     let mut is_inside = false;
     let mut values = BTreeMap::new();
     for line in text.lines() {
@@ -205,7 +206,7 @@ fn section(text: &str, name: &str) -> BTreeMap<String, String> {
             && is_inside
             && !line.starts_with([' ', '\t', '#', ';'])
         {
-            values.insert(key.trim().to_owned(), value.trim().to_owned());
+            values.insert(key.trim().to_owned(), Zeroizing::new(value.trim().to_owned()));
         }
     }
     values
@@ -248,7 +249,7 @@ mod tests {
         let own = |text: &str| Some(text.to_owned());
         let nas = Settings {
             key: own("N"),
-            secret: own("S="),
+            secret: own("S=").map(Zeroizing::new),
             token: None,
             region: "us-east-1".to_owned(),
             endpoint: own("http://nas"),

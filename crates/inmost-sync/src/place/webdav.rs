@@ -1,4 +1,4 @@
-//! A folder on a `WebDAV` server, such as Nextcloud.
+//! A folder on a WebDAV server, such as Nextcloud.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -18,7 +18,7 @@ use super::{Place, hex, parse, path, unhex};
 use crate::chains::{Dot, LogId};
 use crate::object::MOST_SEALED;
 
-/// A folder on a `WebDAV` server. It is laid out as a [`FolderPlace`](super::FolderPlace).
+/// A folder on a WebDAV server. It is laid out as a [`FolderPlace`](super::FolderPlace).
 pub(super) struct WebDavPlace {
     server: Server,
     /// Ends with `/`.

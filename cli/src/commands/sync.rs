@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 use std::io::{self, ErrorKind, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use clap::Subcommand;
@@ -56,6 +56,8 @@ enum Action {
     Invite(Invite),
     Join(Join),
     Status(Status),
+    Remove(Remove),
+    Follow(Follow),
     Leave(Leave),
 }
 
@@ -111,6 +113,45 @@ struct Status {
     /// Print one JSON object: device, place, members (label, and time in milliseconds since 1970), kept, conflicts and forks
     #[arg(long)]
     json: bool,
+}
+
+/// Go on in a new place with a new key, without a device that was lost or sold
+///
+/// Synchronises once more, then publishes everything in the new place, which must exist and be empty. A removed device keeps what it
+/// has read, and reads nothing that is written from now on. Every other device has to follow: `inmost sync invite` prints the new
+/// invitation, and `inmost sync follow` takes it. Without DEVICE only place and key change, as after an invitation has leaked. Keep the
+/// removed device from writing to the new place, too: change the password of what carries it.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    inmost sync remove desk --to ~/Dropbox/memory-2 --store notes.inmost\n  \
+    inmost sync remove --to s3://bucket/memory-2 --store notes.inmost")]
+struct Remove {
+    /// Names of the devices, as `inmost sync status` shows them
+    device: Vec<String>,
+
+    /// The new place: a folder, `s3://BUCKET/PREFIX`, or the https URL of a WebDAV folder
+    #[arg(long, value_name = "PLACE")]
+    to: PathBuf,
+
+    #[command(flatten)]
+    store: StoreArgs,
+
+    /// Go on without synchronising, if that fails: what others have published and this device has not read comes only with them
+    #[arg(long)]
+    force: bool,
+}
+
+/// Follow the other devices into the place that they have gone on in; the invitation is read from standard input or asked for
+///
+/// What this device knows comes along, whether it was sent or not. The old place is not read again.
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  inmost sync follow --store notes.inmost ~/Dropbox/memory-2")]
+struct Follow {
+    #[command(flatten)]
+    store: StoreArgs,
+
+    /// The new place: a folder, `s3://BUCKET/PREFIX`, or the https URL of a WebDAV folder
+    place: PathBuf,
 }
 
 /// Synchronise once more, then leave the circle; all files stay
@@ -173,6 +214,8 @@ impl Sync {
             Some(Action::Invite(invite)) => invite.run(),
             Some(Action::Join(join)) => join.run(),
             Some(Action::Status(status)) => status.run(),
+            Some(Action::Remove(remove)) => remove.run(),
+            Some(Action::Follow(follow)) => follow.run(),
             Some(Action::Leave(leave)) => leave.run(),
             None => Opened::new(&self.store, Input::Free)?.synchronise(self.json),
         }
@@ -181,7 +224,7 @@ impl Sync {
 
 impl Init {
     fn run(&self) -> Result<(), Failure> {
-        let (place, location) = self.device.place(&self.store)?;
+        let (place, location) = place_at(&self.device.place, &self.store)?;
         let opened = Opened::new(&self.store, Input::Free)?;
         opened.circle()?.init(&place, &location, &self.device.name).map_err(failure)?;
         opened.synchronise(false)
@@ -199,20 +242,50 @@ impl Invite {
 
 impl Join {
     fn run(&self) -> Result<(), Failure> {
-        let (place, location) = self.device.place(&self.store)?;
+        let (place, location) = place_at(&self.device.place, &self.store)?;
         let opened = Opened::new(&self.store, Input::Taken)?;
-        let invitation = if io::stdin().is_terminal() {
-            let terminal = Terminal::open().map_err(|error| Failure::input(&error));
-            terminal?.ask("Invitation: ")?
-        } else {
-            let read = streams::input().and_then(|input| Wiped::read(input, MOST_INVITATION));
-            read.map_err(|error| Failure::input(&error))?.unwrap_or_default()
-        };
+        let invitation = asked_invitation()?;
         let invitation = str::from_utf8(invitation.as_slice()).unwrap_or_default();
         let joined = opened.circle()?.join(&place, invitation, &location, &self.device.name);
         joined.map_err(failure)?;
         opened.synchronise(false)
     }
+}
+
+impl Remove {
+    fn run(&self) -> Result<(), Failure> {
+        let (place, location) = place_at(&self.to, &self.store)?;
+        let opened = Opened::new(&self.store, Input::Free)?;
+        if !self.force {
+            opened.synchronise(false)?;
+        }
+        opened.circle()?.remove(&self.device, &place, &location).map_err(failure)?;
+        opened.synchronise(false)?;
+        say(
+            "The circle goes on in the new place. `inmost sync invite` prints the new invitation; on each other device, give it to \
+             `inmost sync follow`. Then delete the old place.\n",
+        )
+    }
+}
+
+impl Follow {
+    fn run(&self) -> Result<(), Failure> {
+        let (place, location) = place_at(&self.place, &self.store)?;
+        let opened = Opened::new(&self.store, Input::Taken)?;
+        let invitation = asked_invitation()?;
+        let invitation = str::from_utf8(invitation.as_slice()).unwrap_or_default();
+        opened.circle()?.follow(&place, invitation, &location).map_err(failure)?;
+        opened.synchronise(false)
+    }
+}
+
+fn asked_invitation() -> Result<Wiped, Failure> {
+    if io::stdin().is_terminal() {
+        let terminal = Terminal::open().map_err(|error| Failure::input(&error));
+        return terminal?.ask("Invitation: ");
+    }
+    let read = streams::input().and_then(|input| Wiped::read(input, MOST_INVITATION));
+    Ok(read.map_err(|error| Failure::input(&error))?.unwrap_or_default())
 }
 
 impl Status {
@@ -267,32 +340,30 @@ impl Leave {
     }
 }
 
-impl DeviceArgs {
-    /// The place and its location: a URL, or an absolute path.
-    fn place(&self, store: &StoreArgs) -> Result<(Box<dyn Place>, String), Failure> {
-        if let Some(location) = self.place.to_str().filter(|location| is_remote(location)) {
-            let opened = open_place(location).map_err(|error| failure(SyncError::Place(error)));
-            return Ok((opened?, location.to_owned()));
-        }
-        let opened = FolderPlace::open(&self.place);
-        let found = opened.map_err(|error| failure(SyncError::Place(error)))?;
-        let location = found.path().to_str().map(str::to_owned).ok_or_else(|| {
-            Failure::usage("The path of the folder is not UTF-8.", "Choose another folder.")
-        })?;
-        if place::is_inside(&found.path().join("log"), &store.place()?) {
-            return Err(Failure::usage(
-                format!("The folder {} is inside the store.", self.place.display()),
-                "Choose a folder outside it. The folder of a store must not be shared between devices itself.",
-            ));
-        }
-        if place::is_inside(&store.place()?, found.path()) {
-            return Err(Failure::usage(
-                format!("The store is inside the folder {}.", self.place.display()),
-                "Choose a folder of its own, beside the store. A store that is shared itself is damaged.",
-            ));
-        }
-        Ok((Box::new(found), location))
+/// The place and its location: a URL, or an absolute path.
+fn place_at(path: &Path, store: &StoreArgs) -> Result<(Box<dyn Place>, String), Failure> {
+    if let Some(location) = path.to_str().filter(|location| is_remote(location)) {
+        let opened = open_place(location).map_err(|error| failure(SyncError::Place(error)));
+        return Ok((opened?, location.to_owned()));
     }
+    let opened = FolderPlace::open(path);
+    let found = opened.map_err(|error| failure(SyncError::Place(error)))?;
+    let location = found.path().to_str().map(str::to_owned).ok_or_else(|| {
+        Failure::usage("The path of the folder is not UTF-8.", "Choose another folder.")
+    })?;
+    if place::is_inside(&found.path().join("log"), &store.place()?) {
+        return Err(Failure::usage(
+            format!("The folder {} is inside the store.", path.display()),
+            "Choose a folder outside it. The folder of a store must not be shared between devices itself.",
+        ));
+    }
+    if place::is_inside(&store.place()?, found.path()) {
+        return Err(Failure::usage(
+            format!("The store is inside the folder {}.", path.display()),
+            "Choose a folder of its own, beside the store. A store that is shared itself is damaged.",
+        ));
+    }
+    Ok((Box::new(found), location))
 }
 
 /// The store of this command.
@@ -415,10 +486,18 @@ fn failure(error: SyncError) -> Failure {
         SyncError::TooLarge => {
             (Exit::Other, "Split the largest files. What was changed is kept, and is sent then.")
         }
+        SyncError::UnknownDevice(_) => (
+            Exit::Other,
+            "`inmost sync status` lists the devices. One that has published nothing is not among them and needs no name; `inmost sync leave` is for this one.",
+        ),
         SyncError::AlreadyMember => (Exit::Other, "Leave it first, with `inmost sync leave`."),
         SyncError::OtherCircle => (
             Exit::Other,
             "Check the place and the invitation. A folder must have arrived on this device.",
+        ),
+        SyncError::NotEmpty => (
+            Exit::Other,
+            "Give an empty place for a new circle. `inmost sync join` joins the one that is there.",
         ),
         SyncError::Invitation => {
             (Exit::Usage, "Copy the whole line that `inmost sync invite` printed.")

@@ -102,6 +102,56 @@ fn what_is_forgotten_leaves_the_other_store_and_the_folder() {
 }
 
 #[test]
+fn a_removed_device_reads_nothing_that_is_written_later() {
+    let (laptop, desk) = pair();
+    let phone = Place::with_store();
+    sync(&laptop, &laptop, &["init", "--name", "laptop", "PLACE"], "").expect(0);
+    let old = sync(&laptop, &laptop, &["invite"], "").expect(0).out;
+    for (place, name) in [(&desk, "desk"), (&phone, "phone")] {
+        sync(place, &laptop, &["join", "--name", name, "PLACE"], &old).expect(0);
+    }
+    desk.run(["write", "/memories/desk.md"], "sent\n").expect(0);
+    sync(&desk, &laptop, &[], "").expect(0);
+    phone.run(["write", "/memories/early.md"], "early\n").expect(0);
+    sync(&phone, &laptop, &[], "").expect(0);
+    desk.run(["write", "/memories/late.md"], "not sent\n").expect(0);
+    phone.run(["write", "/memories/phone.md"], "not read\n").expect(0);
+
+    let next = laptop.beside("next").display().to_string();
+    let to_next = ["remove", "phone", "--to", &next];
+    sync(&laptop, &laptop, &to_next, "").expect_failure(14, "cannot be used");
+    fs::create_dir(&next).unwrap();
+    sync(&laptop, &laptop, &["remove", "tablet", "--to", &next], "")
+        .expect_failure(1, "No other device of the circle is called \"tablet\"");
+    sync(&laptop, &laptop, &["remove", "phone", "--to", "PLACE"], "")
+        .expect_failure(1, "has objects of a circle already");
+    let out = sync(&laptop, &laptop, &to_next, "").expect(0).out;
+    assert!(out.contains("inmost sync follow"), "{out}");
+    let status = sync(&laptop, &laptop, &["status"], "").expect(0).out;
+    assert!(status.contains("desk") && !status.contains("phone"), "{status}");
+
+    sync(&desk, &laptop, &["follow", &next], &old).expect_failure(1, "does not belong");
+    let new = sync(&laptop, &laptop, &["invite"], "").expect(0).out;
+    sync(&phone, &laptop, &[], "").expect(0);
+    sync(&desk, &laptop, &["follow", &next], &new).expect(0);
+    sync(&laptop, &laptop, &[], "").expect(0);
+    for place in [&laptop, &desk] {
+        assert_eq!(place.cat("/memories/desk.md"), "sent\n");
+        assert_eq!(place.cat("/memories/late.md"), "not sent\n");
+        assert_eq!(place.cat("/memories/early.md"), "early\n");
+        place.run(["cat", "/memories/phone.md"], "").expect_failure(19, "phone.md");
+    }
+    let status = sync(&desk, &laptop, &["status"], "").expect(0).out;
+    assert_eq!(status.matches("member").count(), 1, "{status}");
+
+    // With the new folder and the old invitation, the phone reads nothing.
+    sync(&phone, &laptop, &["follow", &next], &old).expect_failure(1, "does not belong");
+    sync(&phone, &laptop, &["leave", "--force"], "").expect(0);
+    sync(&phone, &laptop, &["join", "--name", "phone", &next], &old)
+        .expect_failure(1, "does not belong");
+}
+
+#[test]
 fn mistakes_are_explained_and_change_nothing() {
     let (laptop, desk) = pair();
     sync(&laptop, &laptop, &[], "").expect_failure(1, "in no circle");
@@ -109,7 +159,7 @@ fn mistakes_are_explained_and_change_nothing() {
         .expect_failure(2, "is named by");
     sync(&laptop, &laptop, &["init", "--name", "laptop", "PLACE"], "").expect(0);
     sync(&laptop, &laptop, &["init", "--name", "laptop", "PLACE"], "")
-        .expect_failure(1, "does not belong");
+        .expect_failure(1, "has objects of a circle already");
     let invitation = sync(&laptop, &laptop, &["invite"], "").expect(0).out;
     let mistyped = invitation.replacen("-1-", "-1-0", 1);
     sync(&desk, &laptop, &["join", "--name", "desk", "PLACE"], &mistyped)

@@ -26,7 +26,7 @@ pub(crate) struct Device {
     pub(crate) log: LogId,
     pub(crate) number: u64,
     pub(crate) previous: Option<Tag>,
-    /// The logs that it has written.
+    /// The logs that it has written, and those of devices that it has removed.
     pub(crate) own: BTreeSet<LogId>,
     pub(crate) lamport: u64,
     /// What it has read or written.

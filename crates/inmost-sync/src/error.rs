@@ -32,12 +32,18 @@ pub enum SyncError {
     /// The place has no circle of devices, or another one than this device is in.
     #[error("the place does not belong to this circle of devices")]
     OtherCircle,
+    /// A place for a new circle has objects already.
+    #[error("the place has objects of a circle already")]
+    NotEmpty,
     /// An invitation is mistyped or cut.
     #[error("the invitation is not complete, or has a mistyped character")]
     Invitation,
     /// A device cannot have this name.
     #[error("a device is named by 1 to 32 letters, digits, spaces, '-', '_' and '.'")]
     Label,
+    /// No other device of the circle has this name.
+    #[error("no other device of the circle is called {0:?}")]
+    UnknownDevice(String),
     /// The store was changed all the time while changes of other devices were to be shown.
     #[error("the store kept changing")]
     Busy,

@@ -40,6 +40,8 @@ pub(crate) enum Rule {
     TakeNewOnly,
     /// Objects are removed that a snapshot stands for, and no others.
     CollectCovered,
+    /// A device goes on in a new circle with a snapshot.
+    CarryOver,
     /// Base texts that were forgotten are dropped.
     DropForgotten,
     /// After texts were forgotten, each device publishes all that it knows anew and removes what it had published.
@@ -51,7 +53,8 @@ pub(crate) enum Rule {
 #[cfg(test)]
 impl Rule {
     /// All rules, those first without which schedules fail soonest.
-    pub(crate) const ALL: [Self; 21] = [
+    pub(crate) const ALL: [Self; 22] = [
+        Self::CarryOver,
         Self::DropForgotten,
         Self::RenewForgotten,
         Self::SettleForgotten,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::chains::{Chains, Dot, LogId, Vector};
 use crate::device::{Device, random};
 use crate::error::SyncError;
-use crate::object::{Changes, Peer, Snapshot, seal};
+use crate::object::{Changes, Circle, Peer, Snapshot, seal};
 use crate::place::Place;
 use crate::pool::{Pool, PooledFile};
 use crate::rules::{Rule, holds};
@@ -16,7 +16,32 @@ impl Device {
         self.number >= LONG || self.must_renew && holds(Rule::RenewForgotten)
     }
 
-    /// Begins a new log with a snapshot. Nothing is saved yet. If all files are too large for one object, the log goes on.
+    /// Goes on in another circle, where nothing of this one is. What was not sent is in the snapshot.
+    pub(crate) fn go_on_in(&mut self, circle: Circle, now: u64) -> Result<(), SyncError> {
+        self.circle = circle;
+        self.outbox.clear();
+        let knows = !self.vector.is_empty() && holds(Rule::CarryOver);
+        if knows { self.make_snapshot(now) } else { self.begin_log() }
+    }
+
+    /// Ends the logs of the devices of this name, as if it had written them itself: snapshots of others do not bring them back.
+    pub(crate) fn end_logs_of(&mut self, label: &str) -> Result<(), SyncError> {
+        let named = self.peers.iter().filter(|(_, peer)| peer.label == label);
+        let logs: Vec<LogId> = named.map(|(log, _)| *log).collect();
+        if logs.is_empty() {
+            return Err(SyncError::UnknownDevice(label.to_owned()));
+        }
+        for log in logs {
+            self.peers.remove(&log);
+            self.own.insert(log);
+        }
+        Ok(())
+    }
+
+    /// Begins a new log with a snapshot. Nothing is saved yet.
+    ///
+    /// # Errors
+    /// [`SyncError::TooLarge`] if all files are too large for one object. Then nothing has changed.
     pub(crate) fn make_snapshot(&mut self, now: u64) -> Result<(), SyncError> {
         let mut pool = Pool::default();
         let files = self.heads.iter().map(|(id, file)| PooledFile::of(*id, file, &mut pool));
@@ -37,10 +62,7 @@ impl Device {
             snapshot: Some(snapshot),
         };
         let log = LogId(random()?);
-        let sealed = match seal(&self.circle, (log, 1, None), &changes) {
-            Err(SyncError::TooLarge) => return Ok(()),
-            sealed => sealed?,
-        };
+        let sealed = seal(&self.circle, (log, 1, None), &changes)?;
         let dot = sealed.dot;
         self.outbox.push(sealed);
         self.unacknowledged.clear();

@@ -86,13 +86,9 @@ impl<'s> Sync<'s> {
     /// Begins a circle. The files of the store are published at the first [`run`](Self::run).
     ///
     /// # Errors
-    /// [`SyncError::Label`]; [`SyncError::AlreadyMember`]; [`SyncError::OtherCircle`] if the place has objects already.
+    /// [`SyncError::Label`]; [`SyncError::AlreadyMember`]; [`SyncError::NotEmpty`].
     pub fn init(&self, place: &impl Place, location: &str, label: &str) -> Result<(), SyncError> {
-        if !place.list().map_err(SyncError::Place)?.is_empty() {
-            return Err(SyncError::OtherCircle);
-        }
-        let key = CircleKey::generate().map_err(|_| SyncError::Randomness)?;
-        self.begin(Circle { id: StoreId(random()?), key }, location, label)
+        self.begin(new_circle(place)?, location, label)
     }
 
     /// Joins a circle with an invitation. Files that are in the store already become files of the circle at the first
@@ -108,20 +104,49 @@ impl<'s> Sync<'s> {
         location: &str,
         label: &str,
     ) -> Result<(), SyncError> {
-        let circle = invitation::parse(invitation)?;
-        let listed = place.list().map_err(SyncError::Place)?;
-        let mut is_known = listed.is_empty();
-        for dot in listed.iter().filter(|dot| dot.number == 1) {
-            if is_known {
-                break;
-            }
-            let bytes = place.get(dot).map_err(SyncError::Place)?;
-            is_known = bytes.is_some_and(|bytes| open(&circle, dot, None, &bytes).is_some());
+        self.begin(invited(place, invitation)?, location, label)
+    }
+
+    /// Goes on in a new circle, in another place, without the devices of these names. They do not have its key: they read nothing that is
+    /// published from now on. The others go on with [`follow`](Self::follow). What was published in the old place up to the last
+    /// [`run`](Self::run) is taken along, so run once before; the next run publishes it in the new one.
+    ///
+    /// # Errors
+    /// [`SyncError::NotAMember`]; [`SyncError::UnknownDevice`]; [`SyncError::NotEmpty`];
+    /// [`SyncError::TooLarge`] if all files, with the earlier texts that they carry, exceed 512 MiB. Then nothing has changed.
+    pub fn remove(
+        &self,
+        labels: &[String],
+        place: &impl Place,
+        location: &str,
+    ) -> Result<(), SyncError> {
+        let mut device = self.device()?;
+        for label in labels {
+            device.end_logs_of(label)?;
         }
-        if !is_known {
-            return Err(SyncError::OtherCircle);
-        }
-        self.begin(circle, location, label)
+        self.go_on(device, new_circle(place)?, location)
+    }
+
+    /// Goes on in the circle of this invitation, which another device has begun with [`remove`](Self::remove). The old place is not read
+    /// again, because removed devices may write to it. What this device knows comes along, also if it was not sent. With an invitation
+    /// to its own circle, only the place changes.
+    ///
+    /// # Errors
+    /// [`SyncError::NotAMember`]; [`SyncError::Invitation`]; [`SyncError::OtherCircle`] as for [`join`](Self::join);
+    /// [`SyncError::TooLarge`] as for [`remove`](Self::remove). Then nothing has changed.
+    pub fn follow(
+        &self,
+        place: &impl Place,
+        invitation: &str,
+        location: &str,
+    ) -> Result<(), SyncError> {
+        self.go_on(self.device()?, invited(place, invitation)?, location)
+    }
+
+    fn go_on(&self, mut device: Device, circle: Circle, location: &str) -> Result<(), SyncError> {
+        device.go_on_in(circle, now())?;
+        location.clone_into(&mut device.place);
+        self.file.save(device.encode()?)
     }
 
     /// The invitation to the circle. With it and the place, anyone can read and change everything.
@@ -145,10 +170,8 @@ impl<'s> Sync<'s> {
             self.session.status()?.anchor,
             AnchorStatus::Unknown | AnchorStatus::WasMissing
         );
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
         let session = self.session.acting_as("sync");
-        run(&self.file, &session, place, (is_doubtful, now), progress)
+        run(&self.file, &session, place, (is_doubtful, now()), progress)
     }
 
     /// What is known of the circle.
@@ -194,6 +217,36 @@ impl<'s> Sync<'s> {
     fn device(&self) -> Result<Device, SyncError> {
         load(&self.file).map(|(device, _)| device)
     }
+}
+
+/// The clock, in milliseconds since 1970.
+fn now() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn new_circle(place: &impl Place) -> Result<Circle, SyncError> {
+    if !place.list().map_err(SyncError::Place)?.is_empty() {
+        return Err(SyncError::NotEmpty);
+    }
+    let key = CircleKey::generate().map_err(|_| SyncError::Randomness)?;
+    Ok(Circle { id: StoreId(random()?), key })
+}
+
+/// The circle of an invitation, if the place has a first object of it, or nothing.
+fn invited(place: &impl Place, invitation: &str) -> Result<Circle, SyncError> {
+    let circle = invitation::parse(invitation)?;
+    let listed = place.list().map_err(SyncError::Place)?;
+    if listed.is_empty() {
+        return Ok(circle);
+    }
+    for dot in listed.iter().filter(|dot| dot.number == 1) {
+        let bytes = place.get(dot).map_err(SyncError::Place)?;
+        if bytes.is_some_and(|bytes| open(&circle, dot, None, &bytes).is_some()) {
+            return Ok(circle);
+        }
+    }
+    Err(SyncError::OtherCircle)
 }
 
 fn load(states: &impl StateStore) -> Result<(Device, Wiped<Vec<u8>>), SyncError> {
@@ -251,7 +304,11 @@ pub(crate) fn run(
     report.held = plan.into_values().flatten().map(|want| want.path).collect();
     report.kept = run.device.forget_here(store)?;
     if run.device.is_snapshot_due() {
-        run.device.make_snapshot(now)?;
+        match run.device.make_snapshot(now) {
+            // The log goes on.
+            Err(SyncError::TooLarge) => {}
+            made => made?,
+        }
     } else if run.device.is_silent() {
         run.device.acknowledge(now)?;
     }

@@ -10,7 +10,7 @@ use crate::tree::FileId;
 /// The failure of a schedule; `None` if it holds.
 pub(super) fn failure(seed: u64) -> Option<String> {
     let mut world = World::new(seed);
-    world.place.0.borrow_mut().is_delayed = true;
+    world.places[0].0.borrow_mut().is_delayed = true;
     let mut texts = Texts::default();
     texts.note(&world, 0);
     for step in 0..6 {
@@ -136,7 +136,7 @@ fn find(world: &World, Forgotten { file, texts }: &Forgotten) -> Option<String> 
             }
         }
     }
-    let objects = world.place.0.borrow();
+    let objects = world.places[0].0.borrow();
     let kept = devices.iter().flat_map(|device| &device.outbox);
     let kept = kept.map(|sealed| (sealed.dot, &sealed.bytes));
     for (dot, bytes) in objects.truth.iter().map(|(dot, bytes)| (*dot, bytes)).chain(kept) {

@@ -3,10 +3,7 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use inmost_format::crypto::ids::StoreId;
-use inmost_format::crypto::keys::CircleKey;
 use inmost_format::crypto::rng::seeded::dangerous_seed;
-use inmost_format::secret::SecretBytes;
 
 use super::model::{Fuse, MemoryPlace, MemoryState, ModelStore, Objects};
 use crate::chains::{Dot, LogId, Tag};
@@ -18,7 +15,7 @@ use crate::sync::{Report, run};
 pub(super) fn failure(seed: u64, is_shown: bool) -> Option<String> {
     let mut world = World::new(seed);
     world.is_shown = is_shown;
-    world.place.0.borrow_mut().is_delayed = true;
+    world.places[0].0.borrow_mut().is_delayed = true;
     let steps = 5 + world.rng.below(40);
     for _ in 0..steps {
         world.step();
@@ -52,6 +49,10 @@ impl Rng {
 }
 
 struct Node {
+    /// The number of its circle, and of the place.
+    circle: usize,
+    /// Whether the others have removed it.
+    is_gone: bool,
     fuse: Fuse,
     store: ModelStore,
     state: MemoryState,
@@ -62,7 +63,8 @@ struct Node {
 
 pub(super) struct World {
     pub(super) rng: Rng,
-    pub(super) place: MemoryPlace,
+    /// The places of the circles that devices were removed by, the first one at first.
+    pub(super) places: Vec<MemoryPlace>,
     nodes: Vec<Node>,
     lines: u64,
     created: BTreeSet<String>,
@@ -81,7 +83,7 @@ impl World {
         dangerous_seed(Some(seed));
         let mut world = Self {
             rng: Rng(seed),
-            place: MemoryPlace::default(),
+            places: vec![MemoryPlace::default()],
             nodes: Vec::new(),
             lines: 0,
             created: BTreeSet::new(),
@@ -104,20 +106,83 @@ impl World {
         world
     }
 
+    /// A device joins the newest circle.
     fn join(&mut self) {
         let fuse = Fuse::default();
         let label = format!("device {}", self.nodes.len());
-        let key = CircleKey::new(SecretBytes::init_with(|key| key.fill(7)));
-        let circle = Circle { id: StoreId([1; 16]), key };
+        let circle = self.places.len() - 1;
         let state = MemoryState::with(fuse.clone());
-        state.set(Device::new(circle, label, String::new()).unwrap().encode().unwrap().as_slice());
+        let new = Device::new(circle_of(circle), label, String::new()).unwrap();
+        state.set(new.encode().unwrap().as_slice());
         let store = ModelStore { fuse: fuse.clone(), ..ModelStore::default() };
         let clock = self.rng.next() % 4_000_000_000_000;
-        let device = self.nodes.len();
-        let mut objects = self.place.0.borrow_mut();
+        self.arrive(self.nodes.len(), circle);
+        let (backup, was_put_back, is_gone) = (None, false, false);
+        let node = Node { circle, is_gone, fuse, store, state, backup, was_put_back, clock };
+        self.nodes.push(node);
+    }
+
+    /// All that a place has becomes visible to a device.
+    fn arrive(&self, device: usize, place: usize) {
+        let mut objects = self.places[place].0.borrow_mut();
         let truth = objects.truth.clone();
         objects.views.insert(device, truth);
-        self.nodes.push(Node { fuse, store, state, backup: None, was_put_back: false, clock });
+    }
+
+    /// A device goes on in a new circle, without another one or to change the key only.
+    fn remove(&mut self, device: usize) {
+        let other = self.rng.below(self.nodes.len());
+        if self.places.len() > 3 || other != device && self.staying() < 3 {
+            return;
+        }
+        self.see(device);
+        self.sync(device, false).unwrap();
+        let mut state = self.state(device);
+        let label = format!("device {other}");
+        if state.end_logs_of(&label).is_ok() {
+            // Copies have the same name.
+            for (at, node) in self.nodes.iter_mut().enumerate() {
+                node.is_gone |=
+                    at != device && Device::decode(&node.state.get()).unwrap().label == label;
+            }
+            // What only they have is lost.
+            let gone: BTreeSet<String> = lines_where(&self.nodes, |node| node.is_gone);
+            let held: BTreeSet<String> = lines_where(&self.nodes, |node| !node.is_gone);
+            self.excused.extend(gone.difference(&held).cloned());
+        }
+        let delayed = MemoryPlace::default();
+        delayed.0.borrow_mut().is_delayed = self.places[0].0.borrow().is_delayed;
+        self.places.push(delayed);
+        self.go_on(device, state, self.places.len() - 1);
+    }
+
+    /// A device follows the others into a newer circle. There may be several, if devices were removed by several at once.
+    fn follow(&mut self, device: usize, circle: usize) {
+        if circle > self.nodes[device].circle {
+            let state = self.state(device);
+            self.go_on(device, state, circle);
+        }
+    }
+
+    fn go_on(&mut self, device: usize, mut state: Device, circle: usize) {
+        state.go_on_in(circle_of(circle), 1).unwrap();
+        let node = &mut self.nodes[device];
+        node.state.set(state.encode().unwrap().as_slice());
+        node.circle = circle;
+        self.arrive(device, circle);
+    }
+
+    fn staying(&self) -> usize {
+        self.nodes.iter().filter(|node| !node.is_gone).count()
+    }
+
+    /// The place of a device.
+    fn place(&self, device: usize) -> &MemoryPlace {
+        &self.places[self.nodes[device].circle]
+    }
+
+    pub(super) fn settle(&self) {
+        self.places.iter().for_each(MemoryPlace::settle);
     }
 
     /// A copy of a device goes on beside it.
@@ -128,8 +193,11 @@ impl World {
         state.set(&node.state.get());
         let store = node.store.clone();
         let store = ModelStore { fuse: fuse.clone(), meddler: Rc::default(), ..store };
-        let (clock, backup) = (node.clock, None);
-        self.nodes.push(Node { fuse, store, state, backup, was_put_back: true, clock });
+        let (clock, backup, circle) = (node.clock, None, node.circle);
+        let (was_put_back, is_gone) = (true, false);
+        self.arrive(self.nodes.len(), circle);
+        let node = Node { circle, is_gone, fuse, store, state, backup, was_put_back, clock };
+        self.nodes.push(node);
         self.nodes[device].was_put_back = true;
     }
 
@@ -158,8 +226,12 @@ impl World {
         let kind = *self.rng.of(&[
             "act", "act", "act", "act", "act", "act", "act", "act", "see", "see", "sync", "sync",
             "sync", "sync", "sync", "crash", "crash", "backup", "restore", "rollback", "join",
-            "junk", "lose", "small", "full", "no place", "meddle", "meddle", "copy",
+            "junk", "lose", "small", "full", "no place", "meddle", "meddle", "copy", "remove",
+            "follow", "follow",
         ]);
+        if self.nodes[device].is_gone {
+            return;
+        }
         if self.is_shown {
             eprintln!("{kind} {device}: {:?}", self.tree(device));
         }
@@ -183,12 +255,17 @@ impl World {
             "junk" => {
                 let (log, tag) = (LogId([9; 16]), Tag([self.rng.below(9).try_into().unwrap(); 16]));
                 let dot = Dot { log, number: 1, tag };
-                let mut objects = self.place.0.borrow_mut();
+                let mut objects = self.place(device).0.borrow_mut();
                 objects.views.values_mut().for_each(|view| {
                     view.insert(dot, vec![1; 100]);
                 });
             }
             "lose" => self.lose(device),
+            "remove" => self.remove(device),
+            "follow" => {
+                let circle = self.rng.below(self.places.len());
+                self.follow(device, circle);
+            }
             "small" => {
                 let most = &self.nodes[device].store.most;
                 most.set(if most.get().is_some() { None } else { Some(12) });
@@ -214,7 +291,7 @@ impl World {
             }
             "no place" => {
                 let (is_absent, is_full) = (self.rng.is_one_in(2), self.rng.is_one_in(2));
-                let place = self.place.clone();
+                let place = self.place(device).clone();
                 let set = |is_absent, is_full| {
                     let mut objects = place.0.borrow_mut();
                     (objects.is_absent, objects.is_full) = (is_absent, is_full);
@@ -266,7 +343,7 @@ impl World {
             let mut others = others.iter().filter(|other| own.peers.contains_key(&other.log));
             others.any(|other| !other.chains.contains(dot))
         };
-        let mut objects = self.place.0.borrow_mut();
+        let mut objects = self.places[node.circle].0.borrow_mut();
         let put = objects.truth.keys().filter(|dot| own.chains.contains(dot) && dot.log == own.log);
         let kept: Vec<Dot> = put.filter(|dot| is_unread(dot)).copied().collect();
         if kept.is_empty() {
@@ -287,7 +364,7 @@ impl World {
 
     /// Some of the objects become visible to a device, some of them in part.
     pub(super) fn see(&mut self, device: usize) {
-        let mut objects = self.place.0.borrow_mut();
+        let mut objects = self.places[self.nodes[device].circle].0.borrow_mut();
         let truth: Vec<_> =
             objects.truth.iter().map(|(dot, bytes)| (*dot, bytes.clone())).collect();
         let view = objects.views.entry(device).or_default();
@@ -305,9 +382,13 @@ impl World {
     /// A backup of a device is put back. If that can be noticed, the state of synchronisation stays.
     fn restore(&mut self, device: usize, is_noticed: bool) {
         let Some((store, state)) = self.nodes[device].backup.clone() else { return };
+        // What it has published in a place that nobody reads any more would be lost with it.
+        if self.places.len() > 1 {
+            return;
+        }
         // What the place has lost and its device too is gone.
         let is_lost = |dot: &Dot| {
-            let objects = self.place.0.borrow();
+            let objects = self.place(device).0.borrow();
             let is_whole = objects.truth.get(dot).is_some_and(|bytes| bytes.len() > 99);
             !is_whole && !objects.collected.contains(dot)
         };
@@ -348,7 +429,7 @@ impl World {
     pub(super) fn sync(&mut self, device: usize, is_doubtful: bool) -> Result<Report, String> {
         let node = &self.nodes[device];
         let before = lines_of(&node.store);
-        let view = self.place.seen_by(device, node.fuse.clone());
+        let view = self.place(device).seen_by(device, node.fuse.clone());
         let report = run(&node.state, &node.store, &view, (is_doubtful, node.clock), &mut |_| ());
         if report.is_ok() {
             self.published.extend(before);
@@ -359,19 +440,24 @@ impl World {
     pub(super) fn make_quiet(&mut self, first: usize) {
         for _ in 0..3 {
             for device in (first..self.nodes.len()).chain(0..first) {
-                self.place.settle();
+                self.settle();
                 self.sync(device, false).unwrap();
             }
         }
     }
 
     fn end(&mut self) -> Result<(), String> {
-        self.nodes.iter().for_each(|node| node.store.most.set(None));
+        self.nodes.retain(|node| !node.is_gone);
+        for device in 0..self.nodes.len() {
+            self.nodes[device].store.most.set(None);
+            self.arrive(device, self.nodes[device].circle);
+            self.follow(device, self.places.len() - 1);
+        }
         let mut is_quiet = false;
         for turn in 0..14 {
             let mut sent = 0;
             for device in 0..self.nodes.len() {
-                self.place.settle();
+                self.settle();
                 let report = self.sync(device, false)?;
                 if self.is_shown {
                     eprintln!(
@@ -546,6 +632,14 @@ impl World {
             }
         }
     }
+}
+
+fn circle_of(number: usize) -> Circle {
+    super::circle(u8::try_from(number).unwrap())
+}
+
+fn lines_where(nodes: &[Node], holds: impl Fn(&&Node) -> bool) -> BTreeSet<String> {
+    nodes.iter().filter(holds).flat_map(|node| lines_of(&node.store)).collect()
 }
 
 fn text_of(lines: &[String]) -> String {

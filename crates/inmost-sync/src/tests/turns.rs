@@ -6,7 +6,7 @@ use super::simulator::World;
 /// The failure of a schedule; `None` if it holds.
 pub(super) fn failure(seed: u64) -> Option<String> {
     let mut world = World::new(seed);
-    world.place.0.borrow_mut().is_delayed = true;
+    world.places[0].0.borrow_mut().is_delayed = true;
     for step in 0..12 {
         world.make_quiet(0);
         if world.rng.is_one_in(2) {

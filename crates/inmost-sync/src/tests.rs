@@ -7,6 +7,7 @@
 //! `INMOST_SYNC_SEED` replays one schedule, `INMOST_SYNC_SCHEDULES` runs as many, and `INMOST_SYNC_RULE_SCHEDULES` runs as many at most
 //! without each rule.
 
+mod attacks;
 mod forgetting;
 mod model;
 mod modelled;

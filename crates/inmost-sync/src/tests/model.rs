@@ -257,6 +257,7 @@ impl Store for ModelStore {
 pub(super) struct MemoryPlace(pub(super) Rc<RefCell<Objects>>);
 
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fault of its own")]
 pub(super) struct Objects {
     pub(super) truth: BTreeMap<Dot, Vec<u8>>,
     /// Bytes by viewer.
@@ -268,6 +269,8 @@ pub(super) struct Objects {
     pub(super) collected: BTreeSet<Dot>,
     pub(super) is_full: bool,
     pub(super) is_absent: bool,
+    /// Whether what it has under a name may be anything.
+    pub(super) is_hostile: bool,
     /// How often an object was read.
     pub(super) gets: usize,
 }
@@ -324,7 +327,7 @@ impl Place for View {
         let put = || {
             let mut objects = self.place.0.borrow_mut();
             let known = objects.truth.insert(*dot, bytes.to_vec());
-            let is_same = known.is_none_or(|known| bytes.starts_with(&known));
+            let is_same = known.is_none_or(|known| objects.is_hostile || bytes.starts_with(&known));
             assert!(is_same, "other bytes under one name");
             objects.views.entry(self.device).or_default().insert(*dot, bytes.to_vec());
         };

@@ -9,7 +9,7 @@ use inmost::{
 use inmost_keyd::DaemonFacts;
 use serde::Serialize;
 
-use super::{expire, history};
+use super::{expire, history, sync};
 use crate::args::StoreArgs;
 use crate::display::{self, count, duration, size};
 use crate::exit::{Exit, Failure};
@@ -27,7 +27,8 @@ use inmost_console::Wiped;
 ///
 /// With --json one object is printed. `state` is locked, opened (for this command, with the passphrase given) or unlocked (by
 /// the key daemon). A locked store has store, state, `disk_bytes` and `opens_with` only. `history` is that of
-/// `inmost history --json`, `expiry` that of `inmost expire --json`, and `daemon` is null if no key daemon holds the store.
+/// `inmost history --json`, `expiry` that of `inmost expire --json`, and `daemon` is null if no key daemon holds the store. Its
+/// `sync` has `every_seconds` (null without `inmost unlock --sync`), `last_success` in milliseconds since 1970, and `last_error`.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost status --store notes.inmost")]
 pub(crate) struct Status {
@@ -205,6 +206,9 @@ fn as_text(place: &str, facts: &Facts, has_anchor: bool) -> String {
             line("key daemon", format!("process {} holds the store unlocked", daemon.process));
             line("locks in", format!("{idle} if unused, {total} at the latest"));
             line("connected", connected(&daemon.connected));
+            for (at, rounds) in sync::rounds_in_words(&daemon.sync).into_iter().enumerate() {
+                line(if at == 0 { "sync" } else { "" }, rounds);
+            }
         }
     }
     text
@@ -309,7 +313,7 @@ struct Object<'a> {
     freshness: &'static str,
     history: history::Object,
     expiry: expire::Object,
-    daemon: Option<Daemon>,
+    daemon: Option<Daemon<'a>>,
     /// Left out for a store in a folder.
     #[cfg(feature = "postgres")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -328,11 +332,12 @@ struct Server<'a> {
 }
 
 #[derive(Serialize)]
-struct Daemon {
+struct Daemon<'a> {
     process: u32,
     idle_left_seconds: u64,
     total_left_seconds: u64,
     connected: Vec<u32>,
+    sync: sync::Rounds<'a>,
 }
 
 impl<'a> Object<'a> {
@@ -358,6 +363,7 @@ impl<'a> Object<'a> {
                 idle_left_seconds: daemon.idle_left.as_secs(),
                 total_left_seconds: daemon.total_left.as_secs(),
                 connected: daemon.connected.clone(),
+                sync: sync::Rounds::of(&daemon.sync),
             }),
             #[cfg(feature = "postgres")]
             server: facts.server.as_ref().map(|server| Server {

@@ -6,21 +6,20 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use clap::Subcommand;
-use inmost::{FileError, Session};
+use inmost::FileError;
 use inmost_console::Wiped;
-use inmost_sync::{
-    FolderPlace, Member, Place, Report, Sync as Circle, SyncError, is_remote, open_place,
-};
+use inmost_keyd::{OpenSync, SyncFacts};
+use inmost_sync::{FolderPlace, Member, Report, SyncError, is_remote};
 use serde::Serialize;
 
 use crate::args::StoreArgs;
-use crate::display::{self, count};
+use crate::display::{self, count, duration};
 use crate::exit::{Exit, Failure};
 use crate::output::{print, say};
 use crate::passphrase::Input;
 use crate::progress::Progress;
 use crate::store::opening::{OpenOptions, StoreGuard};
-use crate::store::{OpenStore, database, place};
+use crate::store::{database, place};
 use crate::terminal::Terminal;
 use crate::{json_line, streams, times};
 
@@ -110,7 +109,8 @@ struct Status {
     #[command(flatten)]
     store: StoreArgs,
 
-    /// Print one JSON object: device, place, members (label, and time in milliseconds since 1970), kept, conflicts and forks
+    /// Print one JSON object: device, place, members (label, and time in milliseconds since 1970), kept, conflicts,
+    /// forks, and rounds as `daemon.sync` of `inmost status --json`
     #[arg(long)]
     json: bool,
 }
@@ -177,6 +177,39 @@ struct DeviceArgs {
     place: PathBuf,
 }
 
+/// The rounds of a key daemon, as JSON.
+#[derive(Serialize)]
+pub(crate) struct Rounds<'a> {
+    every_seconds: Option<u64>,
+    /// In milliseconds since 1970.
+    last_success: Option<u64>,
+    last_error: Option<&'a str>,
+}
+
+impl<'a> Rounds<'a> {
+    pub(crate) fn of(facts: &'a SyncFacts) -> Self {
+        Self {
+            every_seconds: facts.every.map(|every| every.as_secs()),
+            last_success: facts.last_success,
+            last_error: facts.last_error.as_deref(),
+        }
+    }
+}
+
+/// The rounds of a key daemon, in lines.
+pub(crate) fn rounds_in_words(facts: &SyncFacts) -> Vec<String> {
+    let last = facts.last_success.map(|time| format!("last done {}", minute(time)));
+    let every = facts.every.map(|every| format!("every {} and after changes", duration(every)));
+    let failed = facts.last_error.as_ref().map(|error| format!("the last one failed: {error}"));
+    [every, last, failed].into_iter().flatten().collect()
+}
+
+/// A time in milliseconds since 1970.
+fn minute(time: u64) -> String {
+    let time = UNIX_EPOCH.checked_add(Duration::from_millis(time));
+    time.map_or_else(String::new, times::local_minute)
+}
+
 /// What a synchronisation did, as JSON.
 #[derive(Serialize)]
 struct Done<'a> {
@@ -199,6 +232,7 @@ struct Known<'a> {
     kept: usize,
     conflicts: usize,
     forks: usize,
+    rounds: Rounds<'a>,
 }
 
 #[derive(Serialize)]
@@ -224,9 +258,9 @@ impl Sync {
 
 impl Init {
     fn run(&self) -> Result<(), Failure> {
-        let (place, location) = place_at(&self.device.place, &self.store)?;
+        let location = location_of(&self.device.place, &self.store)?;
         let opened = Opened::new(&self.store, Input::Free)?;
-        opened.circle()?.init(&place, &location, &self.device.name).map_err(failure)?;
+        opened.circle().init(&location, &self.device.name).map_err(failure)?;
         opened.synchronise(false)
     }
 }
@@ -234,19 +268,19 @@ impl Init {
 impl Invite {
     fn run(&self) -> Result<(), Failure> {
         let opened = Opened::new(&self.store, Input::Free)?;
-        let invitation = opened.circle()?.invitation().map_err(failure)?;
-        print(invitation.as_bytes())?;
+        let invitation = opened.circle().invitation().map_err(failure)?;
+        print(invitation.as_str().as_bytes())?;
         print(b"\n")
     }
 }
 
 impl Join {
     fn run(&self) -> Result<(), Failure> {
-        let (place, location) = place_at(&self.device.place, &self.store)?;
+        let location = location_of(&self.device.place, &self.store)?;
         let opened = Opened::new(&self.store, Input::Taken)?;
         let invitation = asked_invitation()?;
         let invitation = str::from_utf8(invitation.as_slice()).unwrap_or_default();
-        let joined = opened.circle()?.join(&place, invitation, &location, &self.device.name);
+        let joined = opened.circle().join(&location, invitation, &self.device.name);
         joined.map_err(failure)?;
         opened.synchronise(false)
     }
@@ -254,12 +288,12 @@ impl Join {
 
 impl Remove {
     fn run(&self) -> Result<(), Failure> {
-        let (place, location) = place_at(&self.to, &self.store)?;
+        let location = location_of(&self.to, &self.store)?;
         let opened = Opened::new(&self.store, Input::Free)?;
         if !self.force {
             opened.synchronise(false)?;
         }
-        opened.circle()?.remove(&self.device, &place, &location).map_err(failure)?;
+        opened.circle().remove(&self.device, &location).map_err(failure)?;
         opened.synchronise(false)?;
         say(
             "The circle goes on in the new place. `inmost sync invite` prints the new invitation; on each other device, give it to \
@@ -270,11 +304,11 @@ impl Remove {
 
 impl Follow {
     fn run(&self) -> Result<(), Failure> {
-        let (place, location) = place_at(&self.place, &self.store)?;
+        let location = location_of(&self.place, &self.store)?;
         let opened = Opened::new(&self.store, Input::Taken)?;
         let invitation = asked_invitation()?;
         let invitation = str::from_utf8(invitation.as_slice()).unwrap_or_default();
-        opened.circle()?.follow(&place, invitation, &location).map_err(failure)?;
+        opened.circle().follow(&location, invitation).map_err(failure)?;
         opened.synchronise(false)
     }
 }
@@ -291,7 +325,8 @@ fn asked_invitation() -> Result<Wiped, Failure> {
 impl Status {
     fn run(&self) -> Result<(), Failure> {
         let opened = Opened::new(&self.store, Input::Free)?;
-        let status = opened.circle()?.status().map_err(failure)?;
+        let status = opened.circle().status().map_err(failure)?;
+        let rounds = opened.guard.daemon()?.map(|daemon| daemon.sync).unwrap_or_default();
         if self.json {
             let member =
                 |member: &Member| Object { label: member.label.clone(), time: member.time };
@@ -302,6 +337,7 @@ impl Status {
                 kept: status.outbox,
                 conflicts: status.conflicts,
                 forks: status.forks,
+                rounds: Rounds::of(&rounds),
             });
         }
         let mut text = String::new();
@@ -309,13 +345,8 @@ impl Status {
         let _ = writeln!(text, "device     {}", display::path(&status.label));
         let _ = writeln!(text, "place      {}", display::path(&status.place));
         for member in &status.members {
-            let time = UNIX_EPOCH.checked_add(Duration::from_millis(member.time));
-            let time = time.map_or_else(String::new, times::local_minute);
-            let _ = writeln!(
-                text,
-                "member     {}, last published {time}",
-                display::path(&member.label)
-            );
+            let (label, time) = (display::path(&member.label), minute(member.time));
+            let _ = writeln!(text, "member     {label}, last published {time}");
         }
         let kept = count(number(status.outbox), "object", "objects");
         let _ = writeln!(text, "kept       {kept} that the place may lose");
@@ -324,6 +355,9 @@ impl Status {
         if status.forks > 0 {
             let forks = count(number(status.forks), "log", "logs");
             let _ = writeln!(text, "forks      {forks} written by copies of one device");
+        }
+        for (at, line) in rounds_in_words(&rounds).iter().enumerate() {
+            let _ = writeln!(text, "{:<10} {line}", if at == 0 { "rounds" } else { "" });
         }
         say(&text)
     }
@@ -335,16 +369,15 @@ impl Leave {
         if !self.force {
             opened.synchronise(false)?;
         }
-        opened.circle()?.leave().map_err(failure)?;
+        opened.circle().leave().map_err(failure)?;
         print(b"The store has left the circle. Its files stay, here and on the other devices.\n")
     }
 }
 
-/// The place and its location: a URL, or an absolute path.
-fn place_at(path: &Path, store: &StoreArgs) -> Result<(Box<dyn Place>, String), Failure> {
+/// The location of a place: a URL, or an absolute path.
+fn location_of(path: &Path, store: &StoreArgs) -> Result<String, Failure> {
     if let Some(location) = path.to_str().filter(|location| is_remote(location)) {
-        let opened = open_place(location).map_err(|error| failure(SyncError::Place(error)));
-        return Ok((opened?, location.to_owned()));
+        return Ok(location.to_owned());
     }
     let opened = FolderPlace::open(path);
     let found = opened.map_err(|error| failure(SyncError::Place(error)))?;
@@ -363,7 +396,7 @@ fn place_at(path: &Path, store: &StoreArgs) -> Result<(Box<dyn Place>, String), 
             "Choose a folder of its own, beside the store. A store that is shared itself is damaged.",
         ));
     }
-    Ok((Box::new(found), location))
+    Ok(location)
 }
 
 /// The store of this command.
@@ -385,27 +418,13 @@ impl Opened {
         Ok(Self { guard: store.open(&options)?, folder })
     }
 
-    fn session(&self) -> Result<&Session, Failure> {
-        match &*self.guard {
-            OpenStore::Here(session) => Ok(session),
-            OpenStore::Daemon(_) => Err(Failure::new(
-                Exit::InUse,
-                "A key daemon holds the store, and it cannot synchronise.",
-                "Lock the store with `inmost lock`, then try again.",
-            )),
-        }
-    }
-
-    fn circle(&self) -> Result<Circle<'_>, Failure> {
-        Ok(Circle::new(self.session()?, &self.folder))
+    fn circle(&self) -> OpenSync<'_> {
+        self.guard.sync(&self.folder)
     }
 
     fn synchronise(&self, is_json: bool) -> Result<(), Failure> {
-        let circle = self.circle()?;
-        let location = circle.status().map_err(failure)?.place;
-        let place = open_place(&location).map_err(|error| failure(SyncError::Place(error)))?;
         let mut progress = Progress::new("objects read");
-        let run = circle.run(&place, &mut |read| progress.update(number(read)));
+        let run = self.circle().run(|read| progress.update(read));
         drop(progress);
         let report = run.map_err(failure)?;
         if !is_json {

@@ -25,7 +25,8 @@ use crate::times::parse_length;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost unlock --store notes.inmost\n  \
-    inmost unlock --store notes.inmost --idle 1h --for 12h")]
+    inmost unlock --store notes.inmost --idle 1h --for 12h\n  \
+    inmost unlock --store notes.inmost --sync")]
 pub(crate) struct Unlock {
     #[command(flatten)]
     store: StoreArgs,
@@ -38,6 +39,19 @@ pub(crate) struct Unlock {
     #[arg(long = "for", value_name = "TIME", default_value = "8h", value_parser = parse_time)]
     total: Duration,
 
+    /// Synchronise the store with its other devices (`inmost sync`) some seconds after a change, and every minute or TIME
+    ///
+    /// The store must be in a circle. Rounds do not keep it unlocked. `inmost status` says if one has failed.
+    #[arg(
+        long,
+        value_name = "TIME",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "1m",
+        value_parser = parse_time
+    )]
+    sync: Option<Duration>,
+
     /// Stay in the foreground, for a service manager
     #[arg(long)]
     foreground: bool,
@@ -48,7 +62,7 @@ impl Unlock {
         let limits = Limits { idle: self.idle, total: self.total };
         self.store.open.credential.passphrase.check(Input::Free)?;
         let kinds = match self.store.hold()? {
-            Held::Daemon(client) => return already_unlocked(&client),
+            Held::Daemon(client) => return already_unlocked(&client, self.sync),
             // Closed while the passphrase is typed, so that other commands can use the store.
             Held::Here(vault) => vault.slot_kinds(),
         };
@@ -59,6 +73,9 @@ impl Unlock {
         }
         if self.store.open.require_fresh {
             options = options.require_fresh();
+        }
+        if let Some(every) = self.sync {
+            options = options.sync(every);
         }
         if self.foreground {
             let secret = self.store.secret(Input::Free)?;
@@ -80,7 +97,7 @@ impl Unlock {
                 // Another command may be about to end, or may start a key daemon at the same moment.
                 Err(failure @ Failure::Error { exit: Exit::InUse, .. }) => {
                     match self.store.hold() {
-                        Ok(Held::Daemon(client)) => return already_unlocked(&client),
+                        Ok(Held::Daemon(client)) => return already_unlocked(&client, self.sync),
                         Ok(Held::Here(vault)) if Instant::now() < deadline => drop(vault),
                         _ => return Err(failure),
                     }
@@ -111,8 +128,15 @@ fn unlocked(limits: Limits) -> String {
     )
 }
 
-fn already_unlocked(client: &Client) -> Result<(), Failure> {
+fn already_unlocked(client: &Client, sync: Option<Duration>) -> Result<(), Failure> {
     let daemon = client.daemon()?;
+    if sync.is_some() && daemon.sync.every.is_none() {
+        return Err(Failure::new(
+            Exit::InUse,
+            format!("Process {} has unlocked the store without --sync.", daemon.process),
+            "Lock it with `inmost lock`, then try again.",
+        ));
+    }
     let text = format!(
         "Already unlocked by process {}. The store locks after {} without a request, and in {} at the latest.\n\
          To change these times, run `inmost lock` first.\n",

@@ -1,6 +1,7 @@
 //! `inmost unlock` and the key daemon that it starts.
 
 mod isolation;
+mod keeping;
 mod keys_stay;
 mod lifetime;
 mod strangers;

@@ -7,13 +7,13 @@ use std::path::PathBuf;
 use crate::inmost::{Ended, Place, run};
 
 /// A device: its store, and a folder that is shared with the other one.
-fn sync(place: &Place, shared: &Place, args: &[&str], input: &str) -> Ended {
+pub(crate) fn sync(place: &Place, shared: &Place, args: &[&str], input: &str) -> Ended {
     let folder = shared.beside("shared").display().to_string();
     let args = args.iter().map(|arg| if *arg == "PLACE" { folder.as_str() } else { *arg });
     place.run(["sync"].into_iter().chain(args), input)
 }
 
-fn pair() -> (Place, Place) {
+pub(crate) fn pair() -> (Place, Place) {
     let laptop = Place::with_files(&[("/memories/list.md", "milk\nbread\n")]);
     let desk = Place::with_store();
     fs::create_dir(laptop.beside("shared")).unwrap();
@@ -51,6 +51,7 @@ fn two_stores_have_the_same_files_through_a_folder() {
             }
         }
     }
+    desk.lock();
     desk.run(["destroy", "--yes"], "").expect(0);
     assert!(!desk.store().exists());
 }

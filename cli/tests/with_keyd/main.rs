@@ -38,6 +38,8 @@ mod keyslots;
 mod reading;
 #[path = "../program/rewrite.rs"]
 mod rewrite;
+#[path = "../program/sync.rs"]
+mod sync;
 #[path = "../program/transfer.rs"]
 mod transfer;
 

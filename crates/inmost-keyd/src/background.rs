@@ -3,6 +3,7 @@
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
 
 use inmost::{AnchorStatus, SlotKind};
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,7 @@ struct Order {
     store: Vec<u8>,
     anchor: Option<Vec<u8>>,
     requires_fresh: bool,
+    sync: Option<Duration>,
     limits: Limits,
     kind: SlotKind,
 }
@@ -53,6 +55,7 @@ pub fn start(
         store: body::encode_path(store)?,
         anchor: options.anchor.as_deref().map(body::encode_path).transpose()?,
         requires_fresh: options.requires_fresh,
+        sync: options.sync,
         limits: options.limits,
         kind: secret.kind(),
     };
@@ -146,6 +149,7 @@ fn serve(
     if order.requires_fresh {
         options = options.require_fresh();
     }
+    options.sync = order.sync;
     let parsed = Secret::from_bytes(order.kind, secret.as_slice())?;
     // Wiped now: this function returns when the store is locked.
     drop(secret);

@@ -251,11 +251,14 @@ impl Client {
         self.call(request, keep.to_bytes().as_slice(), &mut progress)
     }
 
-    fn ask<R: Request + Into<ClientMessage>>(&self, request: R) -> Result<R::Reply, StoreError> {
+    pub(crate) fn ask<R: Request + Into<ClientMessage>>(
+        &self,
+        request: R,
+    ) -> Result<R::Reply, StoreError> {
         self.call(request, &[], &mut |_| {})
     }
 
-    fn call<R: Request + Into<ClientMessage>>(
+    pub(crate) fn call<R: Request + Into<ClientMessage>>(
         &self,
         request: R,
         body: &[u8],

@@ -28,6 +28,8 @@ pub enum DaemonError {
     InvalidSecret,
     /// The process of the daemon was killed while it unlocked the store: the system or the container was probably short of memory.
     Killed,
+    /// The store is in no circle of devices, so the daemon cannot keep it in step. It is locked.
+    NotAMember,
     /// A process holds the store, but no key daemon of it can be reached: another user's or another folder's sockets, a
     /// store that was moved after it was unlocked, or a program that is no key daemon.
     NotFound {
@@ -96,6 +98,9 @@ impl DaemonError {
             Self::InvalidSecret => "Please report it as an error in inmost.",
             Self::Killed => {
                 "Give the container or the machine more memory. A store with a smaller cost (`--kdf-memory-mib`) needs less."
+            }
+            Self::NotAMember => {
+                "Begin a circle with `inmost sync init`, or join one with `inmost sync join`."
             }
             Self::NotFound { .. } => {
                 "If that process is a key daemon, use its XDG_RUNTIME_DIR and the path with which the store was unlocked, or end it with SIGTERM. Otherwise wait for it."
@@ -177,6 +182,9 @@ impl fmt::Display for Sentence<'_> {
                 f,
                 "The key daemon was killed while it unlocked the store, probably for want of memory. An unlock needs about {OTHER_MIB} MiB and the memory of its key derivation, {} MiB by default.",
                 KdfCost::default().memory_kib() / 1_024
+            ),
+            DaemonError::NotAMember => f.write_str(
+                "The store is in no circle of devices, so it stays locked and nothing is synchronised.",
             ),
             DaemonError::NotFound { process } => {
                 match process {

@@ -29,6 +29,7 @@
 mod address;
 mod background;
 mod body;
+mod circle;
 mod client;
 mod connection;
 mod error;
@@ -39,16 +40,18 @@ mod peer;
 mod protocol;
 mod request;
 mod requests;
+mod rounds;
 mod running;
 mod secret;
 mod server;
 mod stream;
 
 pub use background::{run_in_background, start};
+pub use circle::OpenSync;
 pub use client::Client;
 pub use connection::{ConnectOptions, lock, lock_all};
 pub use error::DaemonError;
-pub use facts::{DaemonFacts, DaemonOptions, Limits};
+pub use facts::{DaemonFacts, DaemonOptions, Limits, SyncFacts};
 pub use open_store::OpenStore;
 pub use secret::{Secret, SlotOptions};
 pub use server::serve;

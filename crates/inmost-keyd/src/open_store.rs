@@ -8,6 +8,7 @@ use inmost::{
     UnlockedStore, VerifiedCopy,
 };
 
+use crate::circle::OpenSync;
 use crate::client::Client;
 use crate::error::DaemonError;
 use crate::facts::DaemonFacts;
@@ -76,6 +77,11 @@ impl OpenStore {
             Self::Daemon(client) => client,
         };
         Expiry::new(store)
+    }
+
+    /// Its part in a circle of devices; `folder` is the folder of the store.
+    pub fn sync<'s>(&'s self, folder: &'s Path) -> OpenSync<'s> {
+        OpenSync { store: self, folder }
     }
 
     /// A memory tool on the store.

@@ -10,11 +10,13 @@ use inmost::{
     FileError, FileText, Page, Ranked, SearchMatch, Session, SlotKind, StoreError, ToolOptions,
     ToolResult,
 };
+use inmost_sync::{Sync, SyncError};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::body::{self, Wiped};
 use crate::facts::DaemonFacts;
+use crate::rounds::Rounds;
 use crate::secret::Secret;
 
 /// A request, the type of its reply, and how it is executed.
@@ -41,6 +43,9 @@ pub(crate) enum Kind {
     Tool {
         is_change: bool,
     },
+    /// Uses the place of a circle, which may never answer. So the end of the daemon does not wait for it, and only its progress counts
+    /// as use. A crash at any moment loses nothing.
+    Round,
 }
 
 impl Kind {
@@ -60,6 +65,7 @@ pub(crate) struct Context<'a> {
     /// The options of every tool call, if the connection has fixed them.
     pub(crate) tool: Option<&'a ToolOptions>,
     pub(crate) facts: &'a dyn Fn() -> DaemonFacts,
+    pub(crate) rounds: &'a Rounds,
     /// Gets the number of records that a long request has read or written.
     pub(crate) progress: &'a mut dyn FnMut(u64),
 }
@@ -74,6 +80,19 @@ impl Context<'_> {
     /// The body as an absolute path of the host.
     pub(crate) fn place(&self) -> PathBuf {
         body::decode_path(self.body)
+    }
+
+    /// The part of the store in a circle of devices.
+    pub(crate) fn circle(&self) -> Sync<'_> {
+        self.rounds.circle(self.session)
+    }
+
+    /// The body as the location of a place and an invitation.
+    pub(crate) fn invited(&self) -> Result<(&str, &str), FileError> {
+        let mut rest = self.body;
+        let (place, invitation) = (body::take(&mut rest), body::take(&mut rest));
+        let parts = place.zip(invitation).ok_or_else(|| body::malformed("half an invitation"));
+        Ok(parts?)
     }
 
     /// The body as a credential.
@@ -144,6 +163,9 @@ heads!(
     inmost::SessionStatus,
     inmost::VerifiedCopy,
     inmost::VersionPage,
+    Result<(), SyncError>,
+    Result<inmost_sync::Report, SyncError>,
+    Result<inmost_sync::Status, SyncError>,
 );
 
 impl Reply for FileText {
@@ -155,6 +177,24 @@ impl Reply for FileText {
 
     fn from_parts((): (), body: Wiped) -> Option<Self> {
         body.into_text().map(|mut text| Self::from(std::mem::take(&mut *text)))
+    }
+}
+
+impl Reply for Result<FileText, SyncError> {
+    type Head = Result<(), SyncError>;
+
+    fn into_parts(self) -> (Self::Head, Wiped) {
+        match self {
+            Ok(text) => (Ok(()), text.into_parts().1),
+            Err(error) => (Err(error), Wiped::default()),
+        }
+    }
+
+    fn from_parts(head: Self::Head, body: Wiped) -> Option<Self> {
+        match head {
+            Ok(()) => FileText::from_parts((), body).map(Ok),
+            Err(error) => Some(Err(error)),
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use inmost::{
     SlotKind, StorageEngine, ToolOptions, ToolResult, UndoStep, UnlockedStore, VerifiedCopy,
     VersionPage, VersionQuery, WalkEntry, WriteOutcome,
 };
+use inmost_sync::{Report, SyncError};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::run_command::CommandHead;
@@ -20,6 +21,7 @@ pub(crate) use self::write_many::{FileHead, heads, split};
 use crate::body::WipedPath;
 use crate::facts::DaemonFacts;
 use crate::request::{Context, Kind, Request, Responder};
+use crate::rounds;
 use crate::secret::SlotOptions;
 
 /// A row is `Name { fields } -> reply, kind, |at| what to do;`. The kind and what to do can name the fields; the kind by
@@ -158,6 +160,22 @@ requests! {
     RemoveSlot { number: u8 } -> (), Kind::Change, |at| Ok(at.session.remove_slot(number)?);
     Rotate { keep: SlotKind } -> Vec<SlotInfo>, Kind::Change,
         |at| Ok(at.session.rotate_reporting(at.secret(keep)?.credential(), at.progress)?);
+
+    // Synchronisation.
+    /// The body is the location of the place.
+    SyncInit { name: String } -> Result<(), SyncError>, Kind::Round, |at| Ok(rounds::init(&at.circle(), at.text()?, &name));
+    /// The body is the location and the invitation.
+    SyncJoin { name: String } -> Result<(), SyncError>, Kind::Round,
+        |at| at.invited().map(|(place, invitation)| rounds::join(&at.circle(), place, invitation, &name));
+    /// The body is the location of the new place.
+    SyncRemove { names: Vec<String> } -> Result<(), SyncError>, Kind::Round, |at| Ok(rounds::remove(&at.circle(), &names, at.text()?));
+    /// The body is the location and the invitation.
+    SyncFollow {} -> Result<(), SyncError>, Kind::Round,
+        |at| at.invited().map(|(place, invitation)| rounds::follow(&at.circle(), place, invitation));
+    SyncInvitation {} -> Result<FileText, SyncError>, Kind::Read, |at| Ok(rounds::invitation(&at.circle()));
+    SyncRun {} -> Result<Report, SyncError>, Kind::Round, |at| Ok(at.rounds.run(at.session, at.progress));
+    SyncStatus {} -> Result<inmost_sync::Status, SyncError>, Kind::Status, |at| Ok(at.circle().status());
+    SyncLeave {} -> Result<(), SyncError>, Kind::Round, |at| Ok(at.circle().leave());
 
     // Maintenance, which takes long. The body is the place of a copy.
     Check {} -> inmost::CheckReport, Kind::Read, |at| Ok(at.session.check_reporting(at.progress)?);

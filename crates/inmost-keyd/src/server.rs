@@ -1,6 +1,7 @@
 //! The daemon: unlocks a store, serves clients, and locks after its time, on request or at a signal.
 
 mod clock;
+mod keeping;
 mod listening;
 mod serving;
 mod state;
@@ -13,12 +14,14 @@ use std::thread;
 use std::time::Duration;
 
 use inmost::{AnchorStatus, FileAnchor, VaultOptions};
+use inmost_sync::SyncError;
 
 use self::listening::{Event, Listener};
 use self::serving::Daemon;
 use self::state::State;
 use crate::error::DaemonError;
 use crate::facts::DaemonOptions;
+use crate::rounds::Rounds;
 use crate::secret::Secret;
 use crate::stream::Stream;
 use crate::{address, body};
@@ -78,9 +81,15 @@ impl Held {
         let session = vault.unlock_with(secret.credential())?;
         // Only the keys are needed from here on.
         drop(secret);
+        let rounds = Rounds::new(store.to_owned(), options.sync);
+        if options.sync.is_some()
+            && matches!(rounds.circle(&session).status(), Err(SyncError::NotAMember))
+        {
+            return Err(DaemonError::NotAMember);
+        }
         let anchor = anchor.map(body::encode_path).transpose()?.unwrap_or_default();
         let state = Arc::new(State::new(options.limits, waker));
-        let daemon = Arc::new(Daemon { session, folder: identity, anchor, state });
+        let daemon = Arc::new(Daemon { session, folder: identity, anchor, state, rounds });
         Ok(Self { daemon, listener, folder })
     }
 
@@ -89,6 +98,10 @@ impl Held {
         ready: impl FnOnce() -> Result<(), E>,
     ) -> Result<(), E> {
         let served = ready().and_then(|()| {
+            if let Some(every) = self.daemon.rounds.facts().every {
+                let started = keeping::start(&self.daemon, every);
+                started.map_err(|error| DaemonError::CannotStart(error.to_string()))?;
+            }
             let listened = listen(&self.daemon, &mut self.listener);
             listened.map_err(|error| cannot_listen(&error).into())
         });

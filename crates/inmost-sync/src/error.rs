@@ -3,9 +3,10 @@
 use std::io;
 
 use inmost::{FileError, StoreError};
+use serde::{Deserialize, Serialize};
 
 /// Why a device did not synchronise. Nothing is lost: the next attempt goes on where this one stopped.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum SyncError {
     /// The store failed or refused a change.
@@ -16,10 +17,18 @@ pub enum SyncError {
     File(#[from] FileError),
     /// The place could not be read or written.
     #[error("the place of the circle cannot be used: {0}")]
-    Place(#[source] io::Error),
+    Place(
+        #[source]
+        #[serde(with = "wire")]
+        io::Error,
+    ),
     /// The file that holds the state of synchronisation could not be read or written.
     #[error("the state of synchronisation cannot be used: {0}")]
-    State(#[source] io::Error),
+    State(
+        #[source]
+        #[serde(with = "wire")]
+        io::Error,
+    ),
     /// The state of synchronisation is damaged, or was sealed before the keys of the store were replaced.
     #[error("the state of synchronisation does not open with the keys of this store")]
     StateUnreadable,
@@ -53,4 +62,35 @@ pub enum SyncError {
     /// The operating system returned no random bytes.
     #[error("the operating system returned no random bytes")]
     Randomness,
+}
+
+/// How an error of a place goes through the key daemon: as its kind, which the advice depends on, and its message.
+mod wire {
+    use std::io::{self, ErrorKind};
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(error: &io::Error, to: S) -> Result<S::Ok, S::Error> {
+        let kind = KINDS.iter().position(|kind| *kind == error.kind());
+        (kind, error.to_string()).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<io::Error, D::Error> {
+        let (kind, message) = <(Option<usize>, String)>::deserialize(from)?;
+        let kind = kind.and_then(|kind| KINDS.get(kind)).copied();
+        Ok(io::Error::new(kind.unwrap_or(ErrorKind::Other), message))
+    }
+
+    const KINDS: [ErrorKind; 10] = [
+        ErrorKind::InvalidData,
+        ErrorKind::InvalidInput,
+        ErrorKind::NotADirectory,
+        ErrorKind::NotFound,
+        ErrorKind::PermissionDenied,
+        ErrorKind::QuotaExceeded,
+        ErrorKind::ReadOnlyFilesystem,
+        ErrorKind::StorageFull,
+        ErrorKind::TimedOut,
+        ErrorKind::Unsupported,
+    ];
 }

@@ -8,6 +8,7 @@ use inmost::{AnchorStatus, Session};
 use inmost_format::crypto::ids::StoreId;
 use inmost_format::crypto::keys::CircleKey;
 use inmost_format::secret::Wiped;
+use serde::{Deserialize, Serialize};
 
 use crate::apply::Done;
 use crate::device::{Device, random};
@@ -15,19 +16,21 @@ use crate::error::SyncError;
 use crate::invitation;
 use crate::object::{Circle, is_label, open};
 use crate::place::Place;
+use crate::place::open::open_place;
 use crate::rules::{Rule, holds};
 use crate::state_file::{StateFile, StateStore};
 use crate::store::Store;
 use crate::tree::FileId;
 
-/// A store's part in a circle of devices. Its state is a sealed file in the folder of the store.
+/// A store's part in a circle of devices. Its state is a sealed file in the folder of the store. Of the calls that change it, one
+/// runs at a time on a store, and the others wait.
 pub struct Sync<'s> {
     session: &'s Session,
     file: StateFile<'s>,
 }
 
 /// What a synchronisation did.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Report {
     /// Objects that were put into the place.
@@ -49,7 +52,7 @@ pub struct Report {
 }
 
 /// A device of the circle.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Member {
     /// Its name: a claim.
@@ -59,7 +62,7 @@ pub struct Member {
 }
 
 /// What is known of the circle.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Status {
     /// The name of this device.
@@ -120,6 +123,7 @@ impl<'s> Sync<'s> {
         place: &impl Place,
         location: &str,
     ) -> Result<(), SyncError> {
+        let _turn = self.session.sync_turn()?;
         let mut device = self.device()?;
         for label in labels {
             device.end_logs_of(label)?;
@@ -140,6 +144,7 @@ impl<'s> Sync<'s> {
         invitation: &str,
         location: &str,
     ) -> Result<(), SyncError> {
+        let _turn = self.session.sync_turn()?;
         self.go_on(self.device()?, invited(place, invitation)?, location)
     }
 
@@ -157,11 +162,30 @@ impl<'s> Sync<'s> {
         Ok(invitation::write(&self.device()?.circle))
     }
 
+    /// As [`run`](Self::run), at the place where the circle was begun or joined.
+    ///
+    /// # Errors
+    /// [`SyncError`]
+    pub fn synchronise(&self, progress: &mut dyn FnMut(usize)) -> Result<Report, SyncError> {
+        let _turn = self.session.sync_turn()?;
+        let place = open_place(&self.device()?.place).map_err(SyncError::Place)?;
+        self.run_at(&place, progress)
+    }
+
     /// Publishes, reads and shows changes, once. An error or a crash loses nothing: the next run goes on.
     ///
     /// # Errors
     /// [`SyncError`]
     pub fn run(
+        &self,
+        place: &impl Place,
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<Report, SyncError> {
+        let _turn = self.session.sync_turn()?;
+        self.run_at(place, progress)
+    }
+
+    fn run_at(
         &self,
         place: &impl Place,
         progress: &mut dyn FnMut(usize),
@@ -199,8 +223,9 @@ impl<'s> Sync<'s> {
     /// Leaves the circle. The files stay, here and on the other devices.
     ///
     /// # Errors
-    /// [`SyncError::State`]
+    /// [`SyncError::State`]; [`SyncError::Store`] in a forked child.
     pub fn leave(&self) -> Result<(), SyncError> {
+        let _turn = self.session.sync_turn()?;
         self.file.remove()
     }
 
@@ -208,6 +233,7 @@ impl<'s> Sync<'s> {
         if !is_label(label) {
             return Err(SyncError::Label);
         }
+        let _turn = self.session.sync_turn()?;
         if self.file.load()?.is_some() {
             return Err(SyncError::AlreadyMember);
         }

@@ -1,6 +1,6 @@
 //! The handle on an unlocked store, which threads share.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 
 use super::delay::CommitDelay;
 use super::queue::{Progress, Queue};
@@ -12,7 +12,7 @@ use crate::session::open::state::{State, halt};
 use crate::session::options::Quotas;
 use crate::session::options::{SessionOptions, StorageEngine};
 use crate::session::shared;
-use crate::session::sync::{read, write};
+use crate::session::sync::{lock, read, write};
 use crate::session::transaction::caller::Caller;
 use inmost_format::crypto::cost::KdfCost;
 use inmost_format::record::Sealer;
@@ -57,6 +57,8 @@ pub(crate) struct Inner {
     pub(super) commit_delay: CommitDelay,
     pub(super) finished: Condvar,
     pub(super) idle: Idle,
+    /// Taken before every other lock. See [`Session::sync_turn`].
+    syncing: Mutex<()>,
     /// The process that the session belongs to.
     process: Process,
 }
@@ -115,6 +117,7 @@ impl Session {
             commit_delay: CommitDelay::default(),
             finished: Condvar::new(),
             idle: Idle::new(),
+            syncing: Mutex::new(()),
             process: Process::current(),
         };
         Self { inner: Arc::new(inner), caller: Caller::default() }
@@ -207,6 +210,17 @@ impl Session {
 
     pub(crate) fn check_process(&self) -> Result<(), StoreError> {
         StoreError::check_process(self.inner.process.is_current())
+    }
+
+    /// Waits until nobody else changes the state of synchronisation, through any handle of this session. For the crate
+    /// `inmost-sync`: without any promise of semver.
+    ///
+    /// # Errors
+    /// [`StoreError::Forked`].
+    #[doc(hidden)]
+    pub fn sync_turn(&self) -> Result<MutexGuard<'_, ()>, StoreError> {
+        self.check_process()?;
+        Ok(lock(&self.inner.syncing))
     }
 
     /// Locks the store. Calls in progress finish; then keys and caches are wiped and the engine is closed. From then on

@@ -20,7 +20,7 @@ impl Moment {
         Self { monotonic: Instant::now(), wall: SystemTime::now() }
     }
 
-    fn since(self, earlier: Self) -> Duration {
+    pub(super) fn since(self, earlier: Self) -> Duration {
         let monotonic = self.monotonic.saturating_duration_since(earlier.monotonic);
         monotonic.max(self.wall.duration_since(earlier.wall).unwrap_or_default())
     }

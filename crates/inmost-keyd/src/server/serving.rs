@@ -7,11 +7,13 @@ use std::time::{Duration, Instant};
 use inmost::{FileError, Session, StoreError, ToolOptions};
 
 use super::state::{Arrival, NotNow, State};
+use crate::facts::DaemonFacts;
 use crate::frame::{self, HELLO, REPLY, REQUEST};
 use crate::peer;
 use crate::protocol::{Folder, Greeting, Hello, Purpose, Refusal, ServerMessage, VERSION};
 use crate::request::{Context, Kind, Reply, Responder};
 use crate::requests::ClientMessage;
+use crate::rounds::Rounds;
 use crate::stream::Stream;
 
 /// A daemon and its store.
@@ -22,6 +24,7 @@ pub(super) struct Daemon {
     /// The path of the anchor that the store was unlocked with.
     pub(super) anchor: Vec<u8>,
     pub(super) state: Arc<State>,
+    pub(super) rounds: Rounds,
 }
 
 /// An accepted client.
@@ -190,12 +193,16 @@ impl Daemon {
             Kind::Look => !client.is_watching,
             _ => true,
         };
-        let Some(_work) = self.state.begin(is_use) else {
+        let Some(work) = self.state.begin(is_use) else {
             let error = StoreError::Locked.into();
             return frame::write(&mut &*stream, &ServerMessage::<()>::Failed(error), &[], REPLY);
         };
+        let _work = (kind != Kind::Round).then_some(work);
         let (mut last, mut is_heard) = (Instant::now(), true);
         let mut progress = |records| {
+            if kind == Kind::Round {
+                drop(self.state.begin(is_use));
+            }
             if is_heard && last.elapsed() >= PROGRESS_PAUSE {
                 last = Instant::now();
                 // The work goes on if the client has disconnected, and waits once at most for one that does not read.
@@ -207,7 +214,8 @@ impl Daemon {
             session: &client.session,
             body,
             tool,
-            facts: &|| arrival.facts(),
+            facts: &|| DaemonFacts { sync: self.rounds.facts(), ..arrival.facts() },
+            rounds: &self.rounds,
             progress: &mut progress,
         };
         let sent = message.execute(&mut context, Send(stream));

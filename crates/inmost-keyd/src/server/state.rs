@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::clock::{Clock, Moment};
 use super::listening::Waker;
-use crate::facts::{DaemonFacts, Limits};
+use crate::facts::{DaemonFacts, Limits, SyncFacts};
 use crate::stream::Stream;
 
 /// Shared by all threads of a daemon.
@@ -184,6 +184,7 @@ impl Arrival {
             limits: inner.clock.limits(),
             idle_left: inner.clock.idle_left(now),
             total_left: inner.clock.total_left(now),
+            sync: SyncFacts::default(),
         }
     }
 }

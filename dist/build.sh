@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds everything that a release consists of, so that a second build of the same commit in another folder gives equal bytes:
-# programs without dependencies for Linux on x86_64 and aarch64, Debian packages, wheels, npm packages, the bundle for Claude
+# programs without dependencies for Linux on x86_64 and aarch64, a Debian package, wheels, npm packages, the bundle for Claude
 # Desktop, the installer, the list of components (CycloneDX) and SHA256SUMS.
 #
 #   dist/build.sh [FOLDER [URL]]      writes to target/release-files by default
@@ -37,17 +37,19 @@ SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH TZ=UTC LC_ALL=C CARGO_INCREMENTAL=0 CARGO_PROFILE_RELEASE_STRIP=symbols
 umask 022
 cargo_home=${CARGO_HOME:-$HOME/.cargo}
-remap="--remap-path-prefix=$PWD=/inmost --remap-path-prefix=$cargo_home=/cargo --remap-path-prefix=$(rustc --print sysroot)=/rust"
+# The last prefix that matches counts. RUSTFLAGS replaces the flags of .cargo/config.toml, so the first is repeated here.
+flags="--cfg poly1305_backend=\"soft\" --remap-path-prefix=$PWD=/inmost --remap-path-prefix=$cargo_home=/cargo
+  --remap-path-prefix=$(rustc --print sysroot)=/rust --remap-path-prefix=$target=/target"
 export CFLAGS="-ffile-prefix-map=$cargo_home=/cargo"
 
 # program TRIPLE: a static program.
 program() {
-  RUSTFLAGS=$remap cargo zigbuild --release --locked --package inmost-cli --features postgres --bin inmost --target "$1"
+  RUSTFLAGS=$flags cargo zigbuild --release --locked --package inmost-cli --features postgres --bin inmost --target "$1"
 }
 
 # extensions TRIPLE GLIBC TAG: the extension modules for Python and Node.js, with the program of x86_64.
 extensions() {
-  local flags=$remap
+  local flags=$flags
   # An extension module uses the C library of its host.
   [[ $1 != *-musl ]] || flags+=' -C target-feature=-crt-static'
   rm -rf python/inmost.data
@@ -84,7 +86,7 @@ dist/deb/build.sh "$out" "$x86_64"
 
 extensions x86_64-unknown-linux-gnu .2.17 manylinux_2_17
 extensions x86_64-unknown-linux-musl '' musllinux_1_2
-(cd nodejs && node scripts/compile.mjs)
+npm run --silent --prefix nodejs compile
 for libc in gnu musl; do
   folder=$target/release-tree/inmost-linux-x64-$libc
   rm -rf "$folder"
@@ -103,7 +105,7 @@ dist/mcpb/build.sh mcpb "$out/inmost-$version-x86_64-linux.mcpb" "$x86_64"
 
 cargo cyclonedx --quiet --manifest-path cli/Cargo.toml --features postgres --target x86_64-unknown-linux-musl --format json \
   --override-filename components
-mv cli/components.json "$out/inmost-$version.cdx.json"
+sed "s|file://$PWD|file:///inmost|" cli/components.json >"$out/inmost-$version.cdx.json"
 find . -name components.json -not -path './target/*' -not -path './nodejs/node_modules/*' -delete
 sum_of() { sha256sum "$out/inmost-$version-$1-linux.tar.gz" | cut -d ' ' -f 1; }
 sed "s|@VERSION@|$version|; s|@URL@|$url|; s|@X86_64@|$(sum_of x86_64)|; s|@AARCH64@|$(sum_of aarch64)|" dist/install.sh >"$out/install.sh"

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 const [output, ...platforms] = process.argv.slice(2);
 const source = join(import.meta.dirname, '..', 'nodejs');
 const { devDependencies, scripts, napi, ...main } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8'));
-main.files = ['bin', 'dist', 'native'];
+main.files = ['bin', 'dist', 'native', 'LICENSE-*'];
 // npm installs the one for its platform and leaves out the others.
 main.optionalDependencies = Object.fromEntries(platforms.map((platform) => [`inmost-${platform}`, main.version]));
 
@@ -32,7 +32,7 @@ for (const platform of platforms) {
     // npm's name of the GNU C library.
     ...(os === 'linux' && { libc: [libc === 'gnu' ? 'glibc' : libc] }),
     main: `inmost.${platform}.node`,
-    files: ['*.node', 'inmost'],
+    files: ['*.node', 'inmost', 'LICENSE-*'],
   });
 }
 

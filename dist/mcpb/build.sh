@@ -29,6 +29,8 @@ trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/server"
 cp "$program" "$folder/server/$name"
 sed "s/VERSION/${version##* }/; s/PLATFORM/$platform/" dist/mcpb/manifest.json >"$folder/manifest.json"
+# The bundle has the times of its files.
+[ -z "${SOURCE_DATE_EPOCH-}" ] || touch --date "@$SOURCE_DATE_EPOCH" "$folder/manifest.json" "$folder/server/$name"
 "$mcpb" validate "$folder/manifest.json"
 mkdir -p "$(dirname "$output")"
 "$mcpb" pack "$folder" "$output"

@@ -29,8 +29,18 @@ trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/server"
 cp "$program" "$folder/server/$name"
 sed "s/VERSION/${version##* }/; s/PLATFORM/$platform/" dist/mcpb/manifest.json >"$folder/manifest.json"
-# The bundle has the times of its files.
-[ -z "${SOURCE_DATE_EPOCH-}" ] || touch --date "@$SOURCE_DATE_EPOCH" "$folder/manifest.json" "$folder/server/$name"
 "$mcpb" validate "$folder/manifest.json"
 mkdir -p "$(dirname "$output")"
 "$mcpb" pack "$folder" "$output"
+# MCPB notes the time of the packing.
+[ -z "${SOURCE_DATE_EPOCH-}" ] || python3 - "$output" <<'PYTHON'
+import io, os, sys, time, zipfile
+
+packed = zipfile.ZipFile(io.BytesIO(open(sys.argv[1], "rb").read()))
+moment = time.gmtime(int(os.environ["SOURCE_DATE_EPOCH"]))[:6]
+with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED, compresslevel=9) as bundle:
+    for member in packed.infolist():
+        text = packed.read(member)
+        member.date_time = moment
+        bundle.writestr(member, text)
+PYTHON

@@ -38,8 +38,8 @@ export SOURCE_DATE_EPOCH TZ=UTC LC_ALL=C CARGO_INCREMENTAL=0 CARGO_PROFILE_RELEA
 umask 022
 cargo_home=${CARGO_HOME:-$HOME/.cargo}
 # The last prefix that matches counts. RUSTFLAGS replaces the flags of .cargo/config.toml, so the first is repeated here.
-flags="--cfg poly1305_backend=\"soft\" --remap-path-prefix=$PWD=/inmost --remap-path-prefix=$cargo_home=/cargo
-  --remap-path-prefix=$(rustc --print sysroot)=/rust --remap-path-prefix=$target=/target"
+flags="--cfg poly1305_backend=\"soft\" --remap-path-prefix=$PWD=/inmost --remap-path-prefix=$cargo_home=/cargo"
+flags+=" --remap-path-prefix=$(rustc --print sysroot)=/rust --remap-path-prefix=$target=/target"
 export CFLAGS="-ffile-prefix-map=$cargo_home=/cargo"
 
 # program TRIPLE: a static program.

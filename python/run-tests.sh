@@ -22,6 +22,12 @@ echo "---- pip install ./python ($SECONDS s)"
 "$python" -m pip --quiet install .
 ls -l "$tools"/../wheels/inmost-*.whl | awk '{ print "wheel: " $5 " bytes, '"$INMOST_PROFILE"' profile" }'
 
+# pip compiles the program and then the module. A crate of both that has fewer features in the module is compiled twice.
+features() { cargo tree --locked --edges normal,build --prefix none --format '{p} {f}' "$@" | sed 's/ (\*)$//' | sort -u; }
+program=$(features --package inmost-cli --features postgres)
+twice=$(comm -13 <(echo "$program") <(features --package inmost-python) | cut -d ' ' -f 1,2 | grep -Fxf <(cut -d ' ' -f 1,2 <<<"$program")) || true
+[ -z "$twice" ] || [ "$(uname -s)" != Linux ] || fail "python/Cargo.toml lacks features that the program has in $(tr '\n' ',' <<<"$twice")"
+
 echo "---- the source distribution ($SECONDS s)"
 "$python" -m build --sdist --outdir "$tools/sdist" . >/dev/null
 rm -rf "$tools"/sdist/*/

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use inmost::{HistorySettings, RawKey, RecoveryReport, Session, StoreError, Vault, VaultOptions};
+use inmost_format::crypto::rng::seeded::dangerous_seed;
 use inmost_testing::Random;
 
 use super::golden;
@@ -43,6 +44,13 @@ fn salvage(store: &Path, key: &RawKey) -> (Texts, RecoveryReport) {
 
 #[test]
 fn a_salvage_without_an_anchor_loses_no_more_than_the_torn_commit() {
+    for seed in inmost_testing::seeds(0..1) {
+        dangerous_seed(Some(seed));
+        torn(seed);
+    }
+}
+
+fn torn(seed: u64) {
     let place = tempfile::tempdir().unwrap();
     let (store, copy) = (place.path().join("store"), place.path().join("copy"));
     let key = RawKey::from_bytes(&[7; 32]);
@@ -82,7 +90,7 @@ fn a_salvage_without_an_anchor_loses_no_more_than_the_torn_commit() {
             }
             fs::write(copy.join(&journal), &mixed).unwrap();
             let (mut found, report) = salvage(&copy, &key);
-            let context = format!("blocks {kept:b} of {changed:?}: {report:?}");
+            let context = format!("seed {seed}, blocks {kept:b} of {changed:?}: {report:?}");
             let text = found.remove(&path);
             let is_either = [earlier.get(&path), texts.get(&path)].contains(&text.as_ref());
             assert!(is_either || text.is_none() && report.lost.len() == 1, "{context}");

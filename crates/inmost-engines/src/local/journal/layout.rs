@@ -7,7 +7,7 @@
 //!
 //! docs/FORMAT.md describes the same bytes. Does no I/O.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::local_engine::Frontier;
 use inmost_storage::limits::{BATCH_RECORDS_MAX, RECORD_VALUE_BYTES};
@@ -291,11 +291,24 @@ pub(super) fn decode_changes(header: &EntryHeader, bytes: &[u8]) -> Option<Layer
     changes_of(header, body)
 }
 
-/// Whether all bytes of the entry that begins with these are its own, as its addresses and lengths say. Other than a checksum,
-/// that tells damage to a value from a block that was not written, and so has what was there before.
-pub(super) fn is_framed(header: &EntryHeader, bytes: &[u8]) -> bool {
+/// The blocks of the entry that begins with these bytes that are certainly its own. Where the checksum is wrong, these are the blocks
+/// with a length of a value, if all lengths lead to the end: they tell damage to a value from a block that was not written, and so
+/// has what was there before. A block in the middle of a value could be either.
+pub(super) fn own_blocks(header: &EntryHeader, bytes: &[u8]) -> BTreeSet<usize> {
+    if decode_changes(header, bytes).is_some() {
+        return (0..header.padded() / BLOCK).collect();
+    }
     let end = usize::try_from(header.body_bytes).unwrap_or(usize::MAX).saturating_add(HEADER);
-    bytes.get(HEADER..end).is_some_and(|body| changes_of(header, body).is_some())
+    let Some(changes) = bytes.get(HEADER..end).and_then(|body| changes_of(header, body)) else {
+        return BTreeSet::new();
+    };
+    let (mut own, mut at) = (BTreeSet::from([0]), HEADER);
+    for value in changes.values() {
+        at = at.saturating_add(size_of::<Address>() + size_of::<u16>());
+        own.insert(at.saturating_sub(1) / BLOCK);
+        at = at.saturating_add(value.as_ref().map_or(0, Vec::len));
+    }
+    own
 }
 
 fn changes_of(header: &EntryHeader, body: &[u8]) -> Option<Layer> {

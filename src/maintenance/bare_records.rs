@@ -180,21 +180,43 @@ impl BareRecords {
     /// The entries of a history that can be read, in order. If its head cannot be read, those of the latest head that can: it knows
     /// most of what the tree no longer has.
     pub(super) fn history(&self, child: &Child) -> Vec<history::Version> {
-        let mut entries = Vec::new();
+        self.history_of(child).0
+    }
+
+    /// The entries of the state before, where some of a history cannot be read. A power cut can tear the commit that moves entries into
+    /// a new part of it.
+    pub(super) fn history_before(&self, child: &Child) -> Vec<history::Version> {
+        let before = self.history_of(child).1.and_then(|commit| self.latest_history_before(commit));
+        before.map_or_else(Vec::new, |(object, head)| self.entries_of(object, &head).0)
+    }
+
+    /// The entries of a history that can be read, and its commit if there are others.
+    fn history_of(&self, child: &Child) -> (Vec<history::Version>, Option<u64>) {
         if child.is_none() {
-            return entries;
+            return (Vec::new(), None);
         }
         let named = load_history(self, child.id, &child.tag).ok().map(|head| (child.id, head));
-        if let Some((object, history)) = named.or_else(|| self.latest_history()) {
-            match &history.body {
-                Body::Inline(versions) => entries.extend(versions.0.iter().cloned()),
-                Body::Tree(inner) => {
-                    self.history_below(object, inner, &mut Reached::default(), &mut entries);
-                }
+        let Some((object, history)) = named.or_else(|| self.latest_history()) else {
+            return (Vec::new(), None);
+        };
+        let (entries, is_whole) = self.entries_of(object, &history);
+        (entries, (!is_whole).then_some(history.commit))
+    }
+
+    /// The entries of a state of a history that can be read, and whether these are all.
+    fn entries_of(&self, object: ObjectId, history: &History) -> (Vec<history::Version>, bool) {
+        let mut entries = Vec::new();
+        let is_whole = match &history.body {
+            Body::Inline(versions) => {
+                entries.extend(versions.0.iter().cloned());
+                true
             }
-            entries.extend(history.newest.0.iter().cloned());
-        }
-        entries
+            Body::Tree(inner) => {
+                self.history_below(object, inner, &mut Reached::default(), &mut entries)
+            }
+        };
+        entries.extend(history.newest.0.iter().cloned());
+        (entries, is_whole)
     }
 
     fn history_below(
@@ -203,22 +225,28 @@ impl BareRecords {
         inner: &Inner<VersionRange>,
         reached: &mut Reached,
         entries: &mut Vec<history::Version>,
-    ) {
+    ) -> bool {
+        let mut is_whole = true;
         for (id, tag, _) in inner.children::<Versions>(object) {
             // A crafted tree of few nodes could have too many paths to walk.
             match reached.mark(id).and_then(|()| self.load(id, tag)) {
                 Ok(Node::HistoryLeaf(versions)) => entries.extend(versions.0.iter().cloned()),
                 // Levels fall, so that the walk is not deeper than any tree.
                 Ok(Node::HistoryInner(below)) if below.level() < inner.level() => {
-                    self.history_below(object, &below, reached, entries);
+                    is_whole &= self.history_below(object, &below, reached, entries);
                 }
-                _ => {}
+                _ => is_whole = false,
             }
         }
+        is_whole
     }
 
     /// The head of a history with the highest commit.
     pub(super) fn latest_history(&self) -> Option<(ObjectId, Arc<History>)> {
+        self.latest_history_before(u64::MAX)
+    }
+
+    fn latest_history_before(&self, commit: u64) -> Option<(ObjectId, Arc<History>)> {
         let places = self.places.iter().filter(|place| place.kind() == Kind::History.code());
         let heads = places.filter_map(|place| {
             let version = self.read(place)?;
@@ -227,7 +255,7 @@ impl BareRecords {
                 _ => None,
             }
         });
-        heads.max_by_key(|(_, head)| head.commit)
+        heads.filter(|(_, head)| head.commit < commit).max_by_key(|(_, head)| head.commit)
     }
 
     /// The versions of the root record, the newest first, one of each commit.

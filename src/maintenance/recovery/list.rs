@@ -308,6 +308,14 @@ impl<T: Target> Recovery<'_, T> {
     /// not marked: if a power cut tore that commit, its list and the new text can both be missing.
     pub(super) fn skip_versions(&mut self, root: Option<&Root>) {
         let Some(root) = root else { return };
+        for version in self.records.history_before(&root.history) {
+            if let Before::Object(entry) = &version.before
+                && entry.what != What::Folder
+                && !self.named.contains(&entry.id)
+            {
+                self.reached.insert(entry.id);
+            }
+        }
         let mut folders = Vec::new();
         for version in self.records.history(&root.history) {
             let was_replaced = version.operation == Operation::Modified

@@ -6,6 +6,7 @@
 
 use inmost::{FileError, StoreError};
 use inmost_keyd::DaemonError;
+use inmost_sync::SyncError;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 
@@ -78,6 +79,21 @@ pub(crate) fn of_daemon(py: Python<'_>, error: DaemonError) -> PyErr {
     match error {
         DaemonError::Store(error) => of_store(py, &error),
         error => exception(py, "KeyDaemon", &error.to_string(), error.advice(), vec![]),
+    }
+}
+
+/// The exception for an error of synchronisation.
+pub(crate) fn of_sync(py: Python<'_>, error: SyncError) -> PyErr {
+    match error {
+        SyncError::Store(error) => of_store(py, &error),
+        SyncError::File(error) => of_file(py, error),
+        error => {
+            let message = error.to_string();
+            let mut letters = message.chars();
+            let first = letters.next().map(|letter| letter.to_uppercase().to_string());
+            let sentence = format!("{}{}.", first.unwrap_or_default(), letters.as_str());
+            exception(py, "SyncError", &sentence, "", vec![])
+        }
     }
 }
 

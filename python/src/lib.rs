@@ -19,6 +19,7 @@ mod progress;
 mod records;
 mod shared;
 mod store;
+mod sync;
 mod text;
 mod tool;
 mod upkeep;
@@ -40,6 +41,8 @@ mod _inmost {
     use crate::place::{Postgres, Vault};
     #[pymodule_export]
     use crate::store::Store;
+    #[pymodule_export]
+    use crate::sync::Sync;
     #[pymodule_export]
     use crate::tool::{MemoryTool, ToolResult};
     #[pymodule_export]

@@ -54,6 +54,14 @@ impl Place {
         }
     }
 
+    /// The absolute path of a folder: a program may change its working folder later.
+    pub(crate) fn folder(&self) -> Option<PathBuf> {
+        match self {
+            Self::Folder(path) => std::path::absolute(path).ok(),
+            Self::Url(_) | Self::Vault(..) => None,
+        }
+    }
+
     /// Copies a store, with its versions, to this place, and reads the copy back.
     pub(crate) fn fill(
         &self,

@@ -104,14 +104,25 @@ impl Shared {
     pub(crate) fn reporting<T: Send, E: Into<FileError> + Send>(
         &self,
         py: Python<'_>,
+        progress: Option<Progress>,
+        work: impl FnOnce(&OpenStore, &mut dyn FnMut(u64)) -> Result<T, E> + Send,
+    ) -> PyResult<T> {
+        let to_exception = |error: E| crate::errors::of_file(py, error.into());
+        self.telling(py, progress, to_exception, work)
+    }
+
+    /// As [`Shared::reporting`], for work with errors of its own.
+    pub(crate) fn telling<T: Send, E: Send>(
+        &self,
+        py: Python<'_>,
         mut progress: Option<Progress>,
+        to_exception: impl FnOnce(E) -> PyErr,
         work: impl FnOnce(&OpenStore, &mut dyn FnMut(u64)) -> Result<T, E> + Send,
     ) -> PyResult<T> {
         self.refuse_in_progress()?;
         if let Some(progress) = &mut progress {
             progress.store = ptr::from_ref(self).addr();
         }
-        let to_exception = |error: E| crate::errors::of_file(py, error.into());
         reporting(py, progress, to_exception, |progress| work(&self.handle(), progress))
     }
 }

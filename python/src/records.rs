@@ -1,10 +1,13 @@
 //! Values that calls return, as instances of the dataclasses in the Python module `inmost._records`.
 
+use std::time::{Duration, UNIX_EPOCH};
+
 use inmost::{
     BackupInfo, BackupReport, CheckReport, EntryKind, ExpiredFile, ExpiryHindrance, ExpiryReport,
     ExpiryStatus, FileText, FileVersion, FolderEntry, HistoryStatus, Metadata, Ranked, SearchMatch,
     SessionStatus, SetAside, SlotInfo, UndoStep, VerifiedCopy, VersionInfo, WalkEntry,
 };
+use inmost_sync::{Member, Report, Status};
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -145,6 +148,21 @@ pub(crate) fn backup_report<'py>(py: Python<'py>, report: &BackupReport) -> Reco
 pub(crate) fn backup_info<'py>(py: Python<'py>, info: &BackupInfo) -> Record<'py> {
     let store = format!("{:032x}", u128::from_be_bytes(info.store));
     record(py, "BackupInfo", (info.number, info.time, info.own_bytes, store))
+}
+
+pub(crate) fn sync_report(py: Python<'_>, report: Report) -> Record<'_> {
+    let Report { sent, received, changed, waiting, copies, held, unforgotten, kept, .. } = report;
+    record(py, "SyncReport", (sent, received, changed, waiting, copies, held, unforgotten, kept))
+}
+
+pub(crate) fn sync_status(py: Python<'_>, status: Status) -> Record<'_> {
+    let member = |member: &Member| {
+        let time = UNIX_EPOCH.checked_add(Duration::from_millis(member.time));
+        record(py, "SyncMember", (member.label.as_str(), time))
+    };
+    let members = status.members.iter().map(member).collect::<PyResult<Vec<_>>>()?;
+    let Status { label, place, outbox, conflicts, forks, .. } = status;
+    record(py, "SyncStatus", (label, place, members, outbox, conflicts, forks))
 }
 
 pub(crate) fn check_report<'py>(py: Python<'py>, report: &CheckReport) -> Record<'py> {

@@ -1,5 +1,6 @@
 //! What the objects of one store share: its session, or its connection to a key daemon.
 
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, TryLockError};
 
 use inmost::{FileError, Session, StoreError};
@@ -10,8 +11,8 @@ use crate::errors;
 
 /// A store that one or more Python objects use.
 pub(crate) enum Shared {
-    /// Opened by this process.
-    Session(Session),
+    /// Opened by this process, and its folder if it has one.
+    Session(Session, Option<PathBuf>),
     /// Held by a key daemon.
     Daemon(Connection),
 }
@@ -28,8 +29,16 @@ pub(crate) struct Connection {
 }
 
 impl Shared {
-    pub(crate) fn of_session(session: Session) -> Arc<Self> {
-        Arc::new(Self::Session(session))
+    pub(crate) fn of_session(session: Session, folder: Option<PathBuf>) -> Arc<Self> {
+        Arc::new(Self::Session(session, folder))
+    }
+
+    /// The folder of the store. A key daemon knows that of its own.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        match self {
+            Self::Session(_, folder) => folder.as_deref(),
+            Self::Daemon(_) => Some(Path::new("")),
+        }
     }
 
     pub(crate) fn of_client(client: Client) -> Result<Arc<Self>, StoreError> {
@@ -42,7 +51,7 @@ impl Shared {
     /// A handle for one call.
     pub(crate) fn handle(&self) -> OpenStore {
         match self {
-            Self::Session(session) => OpenStore::Here(session.clone()),
+            Self::Session(session, _) => OpenStore::Here(session.clone()),
             Self::Daemon(connection) => {
                 let client = match connection.client.try_read() {
                     Ok(client) => client.clone(),
@@ -70,7 +79,7 @@ impl Shared {
     /// [`StoreError::FilesReplaced`]. The store is locked all the same.
     pub(crate) fn close(&self) -> Result<(), StoreError> {
         match self {
-            Self::Session(session) => return OpenStore::Here(session.clone()).close(),
+            Self::Session(session, _) => return OpenStore::Here(session.clone()).close(),
             Self::Daemon(connection) if connection.process != std::process::id() => {}
             Self::Daemon(connection) => {
                 let mut client = connection.client.write().unwrap_or_else(PoisonError::into_inner);

@@ -20,6 +20,7 @@ use crate::place::Place;
 use crate::progress::Progress;
 use crate::records::{self, Record};
 use crate::shared::Shared;
+use crate::sync::Sync;
 use crate::text::Text;
 use crate::tool::MemoryTool;
 use crate::upkeep::Keyslots;
@@ -31,12 +32,12 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    fn of_session(session: Session, actor: Option<&str>) -> Self {
+    fn of_session(session: Session, folder: Option<PathBuf>, actor: Option<&str>) -> Self {
         let session = match actor {
             Some(actor) => session.acting_as(actor),
             None => session,
         };
-        Self { shared: Shared::of_session(session) }
+        Self { shared: Shared::of_session(session, folder) }
     }
 }
 
@@ -61,8 +62,9 @@ impl Store {
         let secret = Given::named(credential)?.secret(py)?;
         let quotas = Quotas { idle_lock, max_file_bytes, max_files, max_store_bytes };
         let options = quotas.vault(anchor).history(options::history(history, None));
+        let folder = path.folder();
         py.detach(|| path.create(&options, &secret))
-            .map(|session| Self::of_session(session, actor.as_deref()))
+            .map(|session| Self::of_session(session, folder, actor.as_deref()))
             .map_err(|error| errors::of_store(py, &error))
     }
 
@@ -92,8 +94,9 @@ impl Store {
         if require_fresh {
             options = options.require_fresh();
         }
+        let folder = path.folder();
         py.detach(|| path.open(&options, &secret, accept_rollback))
-            .map(|session| Self::of_session(session, actor.as_deref()))
+            .map(|session| Self::of_session(session, folder, actor.as_deref()))
             .map_err(|error| errors::of_store(py, &error))
     }
 
@@ -117,7 +120,7 @@ impl Store {
             }
             Ok(session)
         })
-        .map(|session| Self::of_session(session, actor.as_deref()))
+        .map(|session| Self::of_session(session, None, actor.as_deref()))
         .map_err(|error: StoreError| errors::of_store(py, &error))
     }
 
@@ -157,6 +160,12 @@ impl Store {
     #[getter]
     fn expiry(&self) -> Expiry {
         Expiry::new(Arc::clone(&self.shared))
+    }
+
+    /// Its part in a circle of devices.
+    #[getter]
+    fn sync(&self) -> Sync {
+        Sync::new(Arc::clone(&self.shared))
     }
 
     /// The keyslots of the store.

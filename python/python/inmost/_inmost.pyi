@@ -24,6 +24,8 @@ from ._records import (
     SearchMatch,
     SetAside,
     StoreStatus,
+    SyncReport,
+    SyncStatus,
     UndoStep,
     Undone,
     VerifiedCopy,
@@ -43,6 +45,7 @@ __all__ = [
     "MemoryTool",
     "Postgres",
     "Store",
+    "Sync",
     "TOOL_DEFINITION",
     "ToolResult",
     "UndoPlan",
@@ -201,6 +204,10 @@ class Store:
     @property
     def expiry(self) -> Expiry:
         """The expiry of unused files. Off by default."""
+
+    @property
+    def sync(self) -> Sync:
+        """Its part in a circle of devices, which keep their stores in step without a server."""
 
     @property
     def keyslots(self) -> Keyslots:
@@ -639,6 +646,42 @@ class Expiry:
         No file counts as unused for longer than readings are recorded. Each file is deleted in a change of its own, unless
         it was used meanwhile. If nothing can expire, `hindrance` says why.
         """
+
+@final
+class Sync:
+    """A store's part in a circle of devices. They exchange sealed objects in a place that nobody has to trust.
+
+    A place is a folder that exists, and that a sync program, a network drive or a stick carries between the devices; not the
+    folder of the store. `docs/SYNC.md` says what is promised. Calls on one store wait for each other. A store in memory or in a
+    database raises `ValueError`, everything else `SyncError`.
+    """
+
+    def init(self, place: str | PathLike[str], name: str) -> None:
+        """Begins a circle in an empty place. `name` is that of this device: 1 to 32 letters, digits, spaces, `-`, `_` and `.`."""
+
+    def join(self, place: str | PathLike[str], invitation: str, name: str) -> None:
+        """Joins the circle of an invitation. Files that the store already has become files of the circle."""
+
+    def remove(self, names: list[str], to: str | PathLike[str]) -> None:
+        """Goes on in a new, empty place with a new key, without the devices of these names. `run` once before and once after it."""
+
+    def follow(self, place: str | PathLike[str], invitation: str) -> None:
+        """Follows the other devices into the place that they have gone on in, with its new invitation."""
+
+    def invitation(self) -> str:
+        """The invitation for another device: a secret. With it and the place, anyone reads and changes everything."""
+
+    def run(self, *, progress: Callable[[int], object] | None = None) -> SyncReport:
+        """Sends what has changed, reads what the others have sent, and shows both, once.
+
+        An error loses nothing, and the next run goes on. `progress` gets the number of objects read.
+        """
+
+    def status(self) -> SyncStatus:
+        """The other devices, and what waits."""
+
+    def leave(self) -> None:
+        """Leaves the circle. The files stay, here and on the other devices. `run` before it, so that they get all changes."""
 
 @final
 class UndoPlan:

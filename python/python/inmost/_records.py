@@ -372,6 +372,54 @@ class ExpiryReport:
 
 
 @dataclass(frozen=True, slots=True)
+class SyncReport:
+    """What a synchronisation did."""
+
+    sent: int
+    """Objects that were put into the place."""
+    received: int
+    """Objects of other devices that were read."""
+    changed: int
+    """Changes of files in the store."""
+    waiting: int
+    """Objects that cannot be read yet, because an earlier one is missing or they are not whole."""
+    copies: list[str] = field(repr=False)
+    """Paths of conflict copies that are shown, below `/memories/`."""
+    held: list[str] = field(repr=False)
+    """Paths of files that the store does not take, below `/memories/`."""
+    unforgotten: int
+    """Objects in the place that may have forgotten texts. They go as the other devices synchronise."""
+    kept: list[str] = field(repr=False)
+    """Paths of files that were changed while another device forgot texts of them, below `/memories/`. Their texts stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class SyncMember:
+    """Another device of a circle. Both are claims."""
+
+    name: str
+    time: datetime | None
+    """The time of its clock when it published last."""
+
+
+@dataclass(frozen=True, slots=True)
+class SyncStatus:
+    """What is known of a circle of devices."""
+
+    name: str
+    """The name of this device."""
+    place: str
+    members: list[SyncMember]
+    """The other devices. One that was restored or copied is there several times."""
+    outbox: int
+    """Objects that the place or the other devices may not have."""
+    conflicts: int
+    """Files with several texts or paths that nobody has chosen from."""
+    forks: int
+    """Logs that copies of one device have written to."""
+
+
+@dataclass(frozen=True, slots=True)
 class UndoStep:
     """One step of an undo: one file or folder goes back."""
 

@@ -32,7 +32,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 from . import _inmost as native
 from ._records import BackupInfo
 
-__all__ = ["Backups", "Expiry", "Files", "History", "Keyslots", "MemoryTool", "Store"]
+__all__ = ["Backups", "Expiry", "Files", "History", "Keyslots", "MemoryTool", "Store", "Sync"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -175,6 +175,7 @@ class Store(_Part[native.Store]):
         self.history = History(sync.history)
         self.expiry = Expiry(sync.expiry)
         self.keyslots = Keyslots(sync.keyslots)
+        self.circle = Sync(sync.sync)
         self.memory_tool = _tool(sync.memory_tool)
 
     async def __aenter__(self) -> Store:
@@ -237,6 +238,19 @@ class Expiry(_Part[native.Expiry]):
     status = _Call(native.Expiry.status)
     set = _Call(native.Expiry.set)
     expire = _Call(native.Expiry.expire)
+
+
+class Sync(_Part[native.Sync]):
+    """The part of a store in a circle of devices, as `inmost.Sync`: `Store.circle`, because `sync` is the store for plain calls."""
+
+    init = _Call(native.Sync.init)
+    join = _Call(native.Sync.join)
+    remove = _Call(native.Sync.remove)
+    follow = _Call(native.Sync.follow)
+    invitation = _Call(native.Sync.invitation)
+    run = _Call(native.Sync.run)
+    status = _Call(native.Sync.status)
+    leave = _Call(native.Sync.leave)
 
 
 class Keyslots(_Part[native.Keyslots]):

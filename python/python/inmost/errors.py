@@ -209,6 +209,10 @@ class SubtreeIsFile(StoreError):
     """The memory tool is confined to a folder, but there is a file at its path or above it."""
 
 
+class SyncError(StoreError):
+    """A store did not synchronise, or its circle of devices refuses something. Nothing is lost: the next round goes on."""
+
+
 class Tampered(StoreError):
     """Stored bytes differ from those that were written. Damage and tampering look alike."""
 

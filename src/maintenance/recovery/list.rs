@@ -188,6 +188,7 @@ impl<T: Target> Recovery<'_, T> {
         }
         let of_head_or_listed = of_head.entries.iter().chain(&listed).map(|listed| &listed.entry);
         let latest = latest_change(of_head_or_listed);
+        let mut spans = Vec::new();
         for leaf in leaves {
             let index = leaf.id.index;
             let is_of_head = of_head.leaves.contains(&index)
@@ -197,8 +198,16 @@ impl<T: Target> Recovery<'_, T> {
             });
             if !found.leaves.contains(&index) && (is_of_head || !is_gone) {
                 listed.extend(older_entries(&leaf.node));
+                let names = leaf.node.entries().iter().map(|entry| entry.name.as_str());
+                spans.extend(names.clone().min().zip(names.max()));
             }
         }
+        // A leaf that was split since has the rest of its names in one that is lost.
+        let is_beside_all =
+            |name: &str| !spans.iter().any(|(first, last)| (*first..=*last).contains(&name));
+        let of_head = of_head.entries.into_iter();
+        let split_off = of_head.filter(|listed| is_beside_all(listed.entry.name.as_str()));
+        listed.extend(split_off.map(|listed| Listed { is_current: false, ..listed }));
         (head.is_some() || !listed.is_empty()).then_some(listed)
     }
 

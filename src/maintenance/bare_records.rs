@@ -104,16 +104,23 @@ impl BareRecords {
         let mut places = Vec::new();
         let (mut starts, mut done) = (Vec::new(), 0_u64);
         let mut buffer = vec![0; PIECE + RECORD_VALUE_BYTES];
-        for extent in files.extents() {
+        for (index, extent) in files.extents().iter().enumerate() {
             starts.push(done);
+            // A record may end in a later part of its file: parts are of different age where the files do not tell it of some blocks.
+            let own_end = extent.offset.saturating_add(extent.length);
+            let later = files.extents().iter().skip(index.saturating_add(1)).take(2);
+            let end = later.fold(own_end, |end, next| {
+                let is_next = next.file == extent.file && next.offset == end;
+                if is_next { end.saturating_add(next.length) } else { end }
+            });
             let mut at = 0;
             while at < extent.length {
-                let left = extent.length - at;
+                let left = end.saturating_sub(extent.offset.saturating_add(at));
                 let bytes = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
                 let piece = buffer.get_mut(..bytes).unwrap_or_default();
                 files.read(extent.file, extent.offset.saturating_add(at), piece)?;
                 // A record that begins in this piece may end in the next one.
-                let end = PIECE.min(bytes);
+                let end = usize::try_from(extent.length - at).unwrap_or(usize::MAX).min(PIECE);
                 let next = sealer.find_all(piece, end, &mut |offset, found| {
                     places.extend(Place::new(done.saturating_add(at), offset, &found));
                 });

@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// The version of the protocol.
+const VERSION: u32 = 10;
+
 /// A frame; see the frame format of the key daemon.
 fn frame(head: &Value, bytes: &[u8]) -> Vec<u8> {
     let head = head.to_string();
@@ -45,7 +48,7 @@ fn a_client_of_another_version_is_refused_and_can_lock() {
     let place = Place::with_store();
     let daemon = place.unlock(&[]);
     let (_, said) = greet(&place, &json!({ "version": 1 }));
-    assert_eq!(said, json!({ "Refused": { "OtherVersion": 9 } }));
+    assert_eq!(said, json!({ "Refused": { "OtherVersion": VERSION } }));
     let (mut stream, said) = greet(&place, &json!({ "version": 1, "purpose": "Lock" }));
     assert_eq!(said, "Ending");
     assert_eq!(stream.read(&mut [0]).unwrap(), 0);
@@ -65,21 +68,21 @@ fn invalid_stalled_and_oversized_clients_do_not_affect_others() {
     assert_eq!(ask(&place, &["cat", "/memories/a"], "").expect(0).out, "kept");
     drop(stalled);
     // An accepted client that stops in the middle of a request.
-    let (mut half, said) = greet(&place, &json!({ "version": 9 }));
+    let (mut half, said) = greet(&place, &json!({ "version": VERSION }));
     assert!(said["Accepted"].is_object(), "{said}");
     half.write_all(
         &frame(&json!({ "Write": { "path": "/memories/a" } }), &[b'x'; 10_000])[..5_000],
     )
     .unwrap();
     // A client that announces too long a frame, and one that sends an unknown request.
-    let (mut oversized, _) = greet(&place, &json!({ "version": 9 }));
+    let (mut oversized, _) = greet(&place, &json!({ "version": VERSION }));
     oversized.write_all(&[0, 0, 0, 2, 0xff, 0xff, 0xff, 0xff]).unwrap();
     assert!(receive(&mut oversized).unwrap().0["Refused"] == "InvalidMessage");
     assert!(receive(&mut oversized).is_none(), "and it is let go");
-    let (mut odd, _) = greet(&place, &json!({ "version": 9 }));
+    let (mut odd, _) = greet(&place, &json!({ "version": VERSION }));
     assert!(reply(&mut odd, &json!({ "Fly": {} }), b"").0["Refused"] == "InvalidMessage");
     // A client that does not read its replies.
-    let (mut deaf, _) = greet(&place, &json!({ "version": 9 }));
+    let (mut deaf, _) = greet(&place, &json!({ "version": VERSION }));
     deaf.set_nonblocking(true).unwrap();
     let read = frame(&json!({ "Read": { "path": "/memories/a", "lines": null } }), b"");
     while deaf.write_all(&read).is_ok() {}
@@ -95,7 +98,7 @@ fn clients_beyond_the_limit_are_told() {
     place.unlock(&[]);
     let mut all: Vec<_> = (0..64)
         .map(|_| {
-            let (stream, said) = greet(&place, &json!({ "version": 9 }));
+            let (stream, said) = greet(&place, &json!({ "version": VERSION }));
             assert!(said["Accepted"].is_object(), "{said}");
             stream
         })
@@ -111,7 +114,7 @@ fn stalled_clients_do_not_keep_lock_and_status_from_the_daemon() {
     let place = Place::with_store();
     let daemon = place.unlock(&[]);
     // Every place is taken by a client that does nothing.
-    let _idle: Vec<_> = (0..64).map(|_| greet(&place, &json!({ "version": 9 }))).collect();
+    let _idle: Vec<_> = (0..64).map(|_| greet(&place, &json!({ "version": VERSION }))).collect();
     // Connections that never send a hello, or only its beginning.
     let stall = |place: &Place| {
         let connect = |begun: &[u8]| {
@@ -135,7 +138,7 @@ fn stalled_clients_do_not_keep_lock_and_status_from_the_daemon() {
 fn a_connection_for_the_status_allows_nothing_else() {
     let place = Place::with_store();
     place.unlock(&[]);
-    let (mut stream, said) = greet(&place, &json!({ "version": 9, "status_only": true }));
+    let (mut stream, said) = greet(&place, &json!({ "version": VERSION, "status_only": true }));
     assert!(said["Accepted"].is_object(), "{said}");
     for asked in ["ExpiryStatus", "Facts", "HistoryStatus", "Status"] {
         let (head, _) = reply(&mut stream, &json!({ asked: {} }), b"");
@@ -159,7 +162,7 @@ fn a_restricted_connection_cannot_exceed_its_restrictions() {
     place.unlock(&[]);
     let mut options = json!({ "subtree": "/memories", "read_only": true, "create_overwrites": false,
         "view_characters": 1_000, "range_characters": 1_000, "listing_entries": 10 });
-    let restricted = json!({ "version": 9, "tool": options });
+    let restricted = json!({ "version": VERSION, "tool": options });
     let (mut stream, said) = greet(&place, &restricted);
     assert!(said["Accepted"].is_object(), "{said}");
     // The options of the connection override those of a call.
@@ -194,7 +197,7 @@ fn a_restricted_connection_cannot_exceed_its_restrictions() {
         assert!(content.is_empty());
     }
     options["write_once"] = true.into();
-    let (_, said) = greet(&place, &json!({ "version": 9, "tool": options }));
+    let (_, said) = greet(&place, &json!({ "version": VERSION, "tool": options }));
     assert_eq!(
         said,
         json!({ "Refused": "InvalidMessage" }),

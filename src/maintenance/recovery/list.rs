@@ -198,8 +198,8 @@ impl<T: Target> Recovery<'_, T> {
             });
             if !found.leaves.contains(&index) && (is_of_head || !is_gone) {
                 listed.extend(older_entries(&leaf.node));
-                let names = leaf.node.entries().iter().map(|entry| entry.name.as_str());
-                spans.extend(names.clone().min().zip(names.max()));
+                let inside = leaf.node.entries().iter().map(|entry| entry.name.as_str());
+                spans.extend(inside.clone().min().zip(inside.max()));
             }
         }
         // A leaf that was split since has the rest of its names in one that is lost.

@@ -48,6 +48,7 @@ fn a_salvage_without_an_anchor_loses_no_more_than_the_torn_commit() {
         dangerous_seed(Some(seed));
         torn(seed);
     }
+    dangerous_seed(None);
 }
 
 fn torn(seed: u64) {

@@ -78,11 +78,28 @@ export type FileErrorCode =
   | 'TooMuchText'
   | 'VersionGone';
 
-export type ErrorCode = StoreErrorCode | FileErrorCode | 'InvalidCredential';
+/** Facts about a store that did not synchronise, or whose circle of devices refuses something. */
+export type SyncErrorCode =
+  | 'AlreadyMember'
+  | 'ChangeTooLarge'
+  | 'InvalidDeviceName'
+  | 'InvalidInvitation'
+  | 'KeptChanging'
+  | 'NoFolder'
+  | 'NotAMember'
+  | 'OtherCircle'
+  | 'PlaceNotEmpty'
+  | 'PlaceOverlapsStore'
+  | 'PlaceUnavailable'
+  | 'StateUnavailable'
+  | 'StateUnreadable'
+  | 'UnknownDevice';
+
+export type ErrorCode = StoreErrorCode | SyncErrorCode | FileErrorCode | 'InvalidCredential';
 
 /** What the native half rejects with. */
 interface Failure {
-  family: 'store' | 'file' | 'credential' | 'argument';
+  family: 'store' | 'file' | 'sync' | 'credential' | 'argument';
   code: ErrorCode;
   message: string;
   advice: string;
@@ -143,10 +160,19 @@ export class InmostError extends Error {
 
 /** An operation on a store failed. */
 export class StoreError extends InmostError {
-  declare readonly code: StoreErrorCode;
+  declare readonly code: StoreErrorCode | SyncErrorCode;
 
   static {
     this.prototype.name = 'StoreError';
+  }
+}
+
+/** A store did not synchronise, or its circle of devices refuses something. Nothing is lost: the next round goes on. */
+export class SyncError extends StoreError {
+  declare readonly code: SyncErrorCode;
+
+  static {
+    this.prototype.name = 'SyncError';
   }
 }
 
@@ -185,6 +211,8 @@ export function exception(failure: unknown): unknown {
       return new StoreError(failure);
     case 'file':
       return new FileError(failure);
+    case 'sync':
+      return new SyncError(failure);
     case 'credential':
       return new InmostError(failure);
     case 'argument':

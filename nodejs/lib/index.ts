@@ -24,8 +24,8 @@
 import { runNow } from './errors.js';
 import * as native from './native.js';
 
-export { FileError, InmostError, StoreError } from './errors.js';
-export type { ErrorCode, FileErrorCode, StoreErrorCode } from './errors.js';
+export { FileError, InmostError, StoreError, SyncError } from './errors.js';
+export type { ErrorCode, FileErrorCode, StoreErrorCode, SyncErrorCode } from './errors.js';
 export { Backups } from './backups.js';
 export { Expiry } from './expiry.js';
 export { Files } from './files.js';
@@ -34,7 +34,7 @@ export { History, UndoPlan } from './history.js';
 export type { VersionQuery } from './history.js';
 export { Keyslots } from './keyslots.js';
 export type { ConnectOptions, CreateOptions, Credential, InMemoryOptions, Limits, OpenOptions } from './options.js';
-export { ExpiredFile, FileVersion, FolderEntry, Ranked, RankedFile, SearchMatch, StoreProblem, ToolResult, UndoStep, VersionInfo, WalkEntry } from './records.js';
+export { ExpiredFile, FileVersion, FolderEntry, Ranked, RankedFile, SearchMatch, StoreProblem, SyncReport, ToolResult, UndoStep, VersionInfo, WalkEntry } from './records.js';
 export type {
   BackupInfo,
   BackupReport,
@@ -51,6 +51,8 @@ export type {
   SlotKind,
   SetAside,
   StoreStatus,
+  SyncMember,
+  SyncStatus,
   Undone,
   VerifiedCopy,
   VersionChannel,
@@ -61,6 +63,7 @@ export { Postgres, Vault } from './postgres.js';
 export type { PostgresOptions } from './postgres.js';
 export { Store } from './store.js';
 export type { BackupOptions } from './store.js';
+export { Sync } from './sync.js';
 export { MemoryTool } from './tool.js';
 export type { MemoryToolOptions } from './tool.js';
 

@@ -240,6 +240,67 @@ export interface BackupReport {
   readonly isCleared: boolean;
 }
 
+/** What a synchronisation did. Its paths are not printed. */
+export class SyncReport extends Value {
+  static override readonly hidden = ['copies', 'held', 'kept'];
+
+  /** Objects that were put into the place. */
+  readonly sent: number;
+  /** Objects of other devices that were read. */
+  readonly received: number;
+  /** Changes of files in the store. */
+  readonly changed: number;
+  /** Objects that cannot be read yet, because an earlier one is missing or they are not whole. */
+  readonly waiting: number;
+  /** Paths of conflict copies that are shown, below `/memories/`. */
+  readonly copies: readonly string[];
+  /** Paths of files that the store does not take, below `/memories/`. */
+  readonly held: readonly string[];
+  /** Objects in the place that may have forgotten texts. They go as the other devices synchronise. */
+  readonly unforgotten: number;
+  /** Paths of files that were changed while another device forgot texts of them, below `/memories/`. Their texts stay. */
+  readonly kept: readonly string[];
+
+  /** @internal */
+  constructor(report: native.SyncReport) {
+    super();
+    this.sent = report.sent;
+    this.received = report.received;
+    this.changed = report.changed;
+    this.waiting = report.waiting;
+    this.copies = report.copies;
+    this.held = report.held;
+    this.unforgotten = report.unforgotten;
+    this.kept = report.kept;
+  }
+}
+
+/** Another device of a circle. Both are claims. */
+export interface SyncMember {
+  readonly name: string;
+  /** The time of its clock when it published last. */
+  readonly time: Date | null;
+}
+
+/** What is known of a circle of devices. */
+export interface SyncStatus {
+  /** The name of this device. */
+  readonly name: string;
+  readonly place: string;
+  /** The other devices. One that was restored or copied is there several times. */
+  readonly members: readonly SyncMember[];
+  /** Objects that the place or the other devices may not have. */
+  readonly outbox: number;
+  /** Files with several texts or paths that nobody has chosen from. */
+  readonly conflicts: number;
+  /** Logs that copies of one device have written to. */
+  readonly forks: number;
+}
+
+export function syncStatus({ members, ...status }: native.SyncStatus): SyncStatus {
+  return { ...status, members: members.map(({ name, timeMs }) => ({ name, time: date(timeMs) })) };
+}
+
 /** A backup in a folder. Nothing of it is authenticated yet. */
 export interface BackupInfo {
   readonly number: number;

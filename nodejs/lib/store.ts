@@ -17,6 +17,7 @@ import {
 import { Vault } from './postgres.js';
 import { counted, type WithProgress } from './progress.js';
 import { checkReport, type BackupReport, type CheckReport, type Freshness, type SetAside, type StoreStatus } from './records.js';
+import { Sync } from './sync.js';
 import { MemoryTool, type MemoryToolOptions } from './tool.js';
 
 /** What a backup copies, and which earlier backups of the store stay. */
@@ -44,6 +45,8 @@ export class Store {
   readonly expiry: Expiry;
   /** The credentials that open the store. */
   readonly keyslots: Keyslots;
+  /** The part of the store in a circle of devices. */
+  readonly sync: Sync;
   readonly #store: NativeStore;
 
   private constructor(store: NativeStore) {
@@ -52,6 +55,7 @@ export class Store {
     this.history = new History(store);
     this.expiry = new Expiry(store);
     this.keyslots = new Keyslots(store);
+    this.sync = new Sync(store);
     keepInThread(this);
   }
 

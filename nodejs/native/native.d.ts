@@ -103,6 +103,22 @@ export declare class NativeStore {
   lock(): Promise<void>
   /** Locks a store that this process opened; disconnects from a key daemon. */
   close(): Promise<void>
+  /** Begins a circle of devices in a place. */
+  syncInit(place: string, name: string): Promise<void>
+  /** Joins the circle of an invitation. */
+  syncJoin(place: string, invitation: string, name: string): Promise<void>
+  /** Goes on in a new place with a new key, without the devices of these names. */
+  syncRemove(names: Array<string>, to: string): Promise<void>
+  /** Follows the other devices into the place that they have gone on in. */
+  syncFollow(place: string, invitation: string): Promise<void>
+  /** The invitation for another device: a secret. */
+  syncInvitation(): Promise<string>
+  /** Sends what has changed, reads what the others have sent, and shows both. */
+  syncRun(progress?: NativeProgress | undefined | null): Promise<SyncReport>
+  /** The other devices, and what waits. */
+  syncStatus(): Promise<SyncStatus>
+  /** Leaves the circle. The files stay everywhere. */
+  syncLeave(): Promise<void>
   /** The keyslots in use. */
   slots(): Promise<Array<Keyslot>>
   /** Adds a keyslot. Returns its number. */
@@ -379,6 +395,34 @@ export interface StoreStatus {
   commit: number
   diskBytes: number
   freshness: string
+}
+
+/** Another device of a circle. */
+export interface SyncMember {
+  name: string
+  timeMs: number
+}
+
+/** What a synchronisation did. */
+export interface SyncReport {
+  sent: number
+  received: number
+  changed: number
+  waiting: number
+  copies: Array<string>
+  held: Array<string>
+  unforgotten: number
+  kept: Array<string>
+}
+
+/** What is known of a circle of devices. */
+export interface SyncStatus {
+  name: string
+  place: string
+  members: Array<SyncMember>
+  outbox: number
+  conflicts: number
+  forks: number
 }
 
 /** The memory tool's entry in the `tools` of a request, as JSON. */

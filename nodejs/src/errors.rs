@@ -5,6 +5,7 @@
 
 use inmost::{FileError, FileVersion, StoreError};
 use inmost_keyd::DaemonError;
+use inmost_sync::SyncError;
 use napi::Env;
 use napi::bindgen_prelude::{JsValue, Null, Object, Unknown};
 
@@ -24,6 +25,7 @@ pub struct Failure {
 enum Family {
     Store,
     File,
+    Sync,
     Credential,
     /// A mistake of the program: a `TypeError`.
     Argument,
@@ -85,6 +87,7 @@ impl Family {
         match self {
             Self::Store => "store",
             Self::File => "file",
+            Self::Sync => "sync",
             Self::Credential => "credential",
             Self::Argument => "argument",
         }
@@ -164,6 +167,16 @@ impl From<DaemonError> for Failure {
         match error {
             DaemonError::Store(error) => error.into(),
             error => Self::new(Family::Store, "KeyDaemon", error.to_string(), error.advice()),
+        }
+    }
+}
+
+impl From<SyncError> for Failure {
+    fn from(error: SyncError) -> Self {
+        match error {
+            SyncError::Store(error) => error.into(),
+            SyncError::File(error) => error.into(),
+            error => Self::new(Family::Sync, error.name(), error.to_string(), error.advice()),
         }
     }
 }

@@ -28,6 +28,7 @@ mod progress;
 mod records;
 mod shared;
 mod store;
+mod sync;
 mod task;
 mod text;
 mod tool;

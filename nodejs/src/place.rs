@@ -1,5 +1,7 @@
 //! The classes `NativePostgres` and `NativeVault`, and where a store is.
 
+use std::path::PathBuf;
+
 use inmost::{
     Postgres, PostgresConfig, PostgresUrl, Session, StoreError, Vault, VaultId, VaultOptions,
 };
@@ -23,6 +25,14 @@ impl Place {
         match vault {
             Some(vault) => Self::Vault(vault.database.clone(), vault.id),
             None => Self::Named(path),
+        }
+    }
+
+    /// The folder of a store that has one.
+    pub(crate) fn folder(&self) -> Option<PathBuf> {
+        match self {
+            Self::Named(path) if !VaultOptions::is_url(path) => Some(path.into()),
+            _ => None,
         }
     }
 

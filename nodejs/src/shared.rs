@@ -1,5 +1,6 @@
 //! What the objects of one store share: its session, or its connection to a key daemon.
 
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use inmost::{Session, StoreError};
@@ -7,8 +8,8 @@ use inmost_keyd::{Client, OpenStore};
 
 /// A store that one or more objects use.
 pub(crate) enum Shared {
-    /// Opened by this process.
-    Session(Session),
+    /// Opened by this process, with its folder unless it is in memory or in a database.
+    Session(Session, Option<PathBuf>),
     /// Held by a key daemon.
     Daemon(Connection),
 }
@@ -22,8 +23,16 @@ pub(crate) struct Connection {
 }
 
 impl Shared {
-    pub(crate) fn of_session(session: Session) -> Arc<Self> {
-        Arc::new(Self::Session(session))
+    pub(crate) fn of_session(session: Session, folder: Option<PathBuf>) -> Arc<Self> {
+        Arc::new(Self::Session(session, folder))
+    }
+
+    /// The folder of the store. A key daemon knows that of its own.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        match self {
+            Self::Session(_, folder) => folder.as_deref(),
+            Self::Daemon(_) => Some(Path::new("")),
+        }
     }
 
     pub(crate) fn of_client(client: Client) -> Result<Arc<Self>, StoreError> {
@@ -35,7 +44,7 @@ impl Shared {
     /// A handle for one call.
     pub(crate) fn handle(&self) -> OpenStore {
         match self {
-            Self::Session(session) => OpenStore::Here(session.clone()),
+            Self::Session(session, _) => OpenStore::Here(session.clone()),
             Self::Daemon(connection) => {
                 let client = connection.client.read().unwrap_or_else(PoisonError::into_inner);
                 client
@@ -59,7 +68,7 @@ impl Shared {
     /// [`StoreError::FilesReplaced`]. The store is locked all the same.
     pub(crate) fn close(&self) -> Result<(), StoreError> {
         match self {
-            Self::Session(session) => return OpenStore::Here(session.clone()).close(),
+            Self::Session(session, _) => return OpenStore::Here(session.clone()).close(),
             Self::Daemon(connection) => {
                 let mut client = connection.client.write().unwrap_or_else(PoisonError::into_inner);
                 drop(client.take());

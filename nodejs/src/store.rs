@@ -1,5 +1,6 @@
 //! The class `NativeStore`: an unlocked store.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use inmost::{Session, StoreError};
@@ -23,12 +24,12 @@ pub struct NativeStore {
 }
 
 impl NativeStore {
-    fn of_session(session: Session, actor: Option<&str>) -> Self {
+    fn of_session(session: Session, folder: Option<PathBuf>, actor: Option<&str>) -> Self {
         let session = match actor {
             Some(actor) => session.acting_as(actor),
             None => session,
         };
-        Self { shared: Shared::of_session(session) }
+        Self { shared: Shared::of_session(session, folder) }
     }
 
     /// Starts work on the store whose value is converted by `convert`.
@@ -61,7 +62,7 @@ impl NativeStore {
         task::start(move || {
             let secret = given.secret()?;
             let session = place.create(&vault, &secret)?;
-            Ok(Self::of_session(session, actor.as_deref()))
+            Ok(Self::of_session(session, place.folder(), actor.as_deref()))
         })
     }
 
@@ -83,7 +84,7 @@ impl NativeStore {
             } else {
                 vault.unlock_with(secret.credential())?
             };
-            Ok(Self::of_session(session, actor.as_deref()))
+            Ok(Self::of_session(session, place.folder(), actor.as_deref()))
         })
     }
 
@@ -97,7 +98,7 @@ impl NativeStore {
             if keeps {
                 session.history().set(history)?;
             }
-            Ok(Self::of_session(session, actor.as_deref()))
+            Ok(Self::of_session(session, None, actor.as_deref()))
         })
     }
 

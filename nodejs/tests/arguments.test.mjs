@@ -13,6 +13,10 @@ const WRONG = [Symbol('bluebird'), () => 'bluebird', -1, 1.5, [Symbol('bluebird'
 const GOOD = {
   path: '/memories/a',
   from: '/memories/a',
+  place: '/absent',
+  name: 'laptop',
+  names: [],
+  invitation: 'inmost-1',
   to: '/memories/b',
   paths: [],
   files: [],
@@ -34,7 +38,7 @@ test('an error names the argument and shows no value', async (t) => {
   const store = await Store.create(join(folder, 's'), { rawKey });
   await store.backupInto(join(folder, 'backups'));
   const good = { ...GOOD, plan: await store.history.planUndo(), folder: join(folder, 'backups'), credential: { rawKey } };
-  const parts = [store, store.files, store.history, store.expiry, store.keyslots, store.memoryTool(), await Backups.open(good.folder)];
+  const parts = [store, store.files, store.history, store.expiry, store.keyslots, store.sync, store.memoryTool(), await Backups.open(good.folder)];
   parts.push(new Postgres('postgres://u@localhost/d'), Store, Backups);
   let tried = 0;
   for (const part of parts) {

@@ -87,13 +87,7 @@ pub(crate) fn of_sync(py: Python<'_>, error: SyncError) -> PyErr {
     match error {
         SyncError::Store(error) => of_store(py, &error),
         SyncError::File(error) => of_file(py, error),
-        error => {
-            let message = error.to_string();
-            let mut letters = message.chars();
-            let first = letters.next().map(|letter| letter.to_uppercase().to_string());
-            let sentence = format!("{}{}.", first.unwrap_or_default(), letters.as_str());
-            exception(py, "SyncError", &sentence, "", vec![])
-        }
+        error => exception(py, error.name(), &error.to_string(), error.advice(), vec![]),
     }
 }
 

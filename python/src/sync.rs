@@ -1,15 +1,14 @@
 //! The class `inmost.Sync`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use inmost_keyd::OpenSync;
-use inmost_sync::{SyncError, is_remote};
-use pyo3::exceptions::PyValueError;
+use inmost_sync::SyncError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use crate::arguments::{argument, wrong_value};
+use crate::arguments::argument;
 use crate::errors;
 use crate::progress::Progress;
 use crate::records::{self, Record};
@@ -33,12 +32,9 @@ impl Sync {
         progress: Option<Progress>,
         work: impl FnOnce(&OpenSync<'_>, &mut dyn FnMut(u64)) -> Result<T, SyncError> + Send,
     ) -> PyResult<T> {
-        let Some(folder) = self.shared.folder() else {
-            let why = "only a store in a folder of its own synchronises";
-            return Err(PyValueError::new_err(why));
-        };
         let to_exception = |error| errors::of_sync(py, error);
         self.shared.telling(py, progress, to_exception, |store, progress| {
+            let folder = self.shared.folder().ok_or(SyncError::NoFolder)?;
             work(&store.sync(folder), progress)
         })
     }
@@ -54,8 +50,7 @@ impl Sync {
         #[pyo3(from_py_with = argument)] place: PathBuf,
         name: Text<'_>,
     ) -> PyResult<()> {
-        let location = location(py, &place)?;
-        self.with(py, None, |circle, _| circle.init(&location, &name))
+        self.with(py, None, |circle, _| circle.init(&place, &name))
     }
 
     /// Joins the circle of an invitation.
@@ -66,8 +61,7 @@ impl Sync {
         invitation: Text<'_>,
         name: Text<'_>,
     ) -> PyResult<()> {
-        let location = location(py, &place)?;
-        self.with(py, None, |circle, _| circle.join(&location, &invitation, &name))
+        self.with(py, None, |circle, _| circle.join(&place, &invitation, &name))
     }
 
     /// Goes on in a new place with a new key, without the devices of these names.
@@ -77,8 +71,7 @@ impl Sync {
         names: Vec<String>,
         #[pyo3(from_py_with = argument)] to: PathBuf,
     ) -> PyResult<()> {
-        let location = location(py, &to)?;
-        self.with(py, None, |circle, _| circle.remove(&names, &location))
+        self.with(py, None, |circle, _| circle.remove(&names, &to))
     }
 
     /// Follows the other devices into the place that they have gone on in.
@@ -88,8 +81,7 @@ impl Sync {
         #[pyo3(from_py_with = argument)] place: PathBuf,
         invitation: Text<'_>,
     ) -> PyResult<()> {
-        let location = location(py, &place)?;
-        self.with(py, None, |circle, _| circle.follow(&location, &invitation))
+        self.with(py, None, |circle, _| circle.follow(&place, &invitation))
     }
 
     /// The invitation for another device: a secret.
@@ -114,14 +106,4 @@ impl Sync {
     fn leave(&self, py: Python<'_>) -> PyResult<()> {
         self.with(py, None, |circle, _| circle.leave())
     }
-}
-
-/// The location of a place: a URL, or an absolute path, because a key daemon has another working folder.
-fn location(py: Python<'_>, place: &Path) -> PyResult<String> {
-    let text = place.to_str().ok_or_else(|| wrong_value(py, "is not valid Unicode"))?;
-    if is_remote(text) {
-        return Ok(text.to_owned());
-    }
-    let absolute = std::path::absolute(place)?;
-    Ok(absolute.to_str().unwrap_or(text).to_owned())
 }

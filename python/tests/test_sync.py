@@ -19,7 +19,7 @@ def test_two_stores_have_the_same_files_through_a_folder(tmp_path: Path) -> None
         inmost.Store.create(tmp_path / "desk", raw_key=os.urandom(32)) as desk,
     ):
         laptop.files.write("/memories/list.md", "milk\nbread\n")
-        with pytest.raises(errors.SyncError, match="in no circle"):
+        with pytest.raises(errors.NotAMember, match="inmost sync init"):
             laptop.sync.run()
         laptop.sync.init(place, "laptop")
         assert laptop.sync.run().sent == 1
@@ -49,18 +49,20 @@ def test_two_stores_have_the_same_files_through_a_folder(tmp_path: Path) -> None
         laptop.sync.run()
         assert laptop.files.read("/memories/late.md") == "late\n"
         desk.sync.leave()
-        with pytest.raises(errors.SyncError):
+        with pytest.raises(errors.NotAMember):
             desk.sync.status()
 
 
 def test_mistakes_are_explained(tmp_path: Path) -> None:
     with inmost.Store.create(tmp_path / "s", raw_key=os.urandom(32)) as store:
-        with pytest.raises(errors.SyncError, match="cannot be used"):
+        with pytest.raises(errors.PlaceUnavailable, match="Check that the folder"):
             store.sync.init(tmp_path / "absent", "laptop")
-        with pytest.raises(errors.SyncError, match="is named by"):
+        with pytest.raises(errors.InvalidDeviceName, match="is named by"):
             (tmp_path / "shared").mkdir()
             store.sync.init(tmp_path / "shared", "a/b")
-        with pytest.raises(errors.SyncError, match="mistyped"):
+        with pytest.raises(errors.InvalidInvitation, match="mistyped"):
             store.sync.join(tmp_path / "shared", "inmost", "laptop")
-    with inmost.Store.in_memory() as store, pytest.raises(ValueError, match="folder"):
+        with pytest.raises(errors.PlaceOverlapsStore):
+            store.sync.init(tmp_path, "laptop")
+    with inmost.Store.in_memory() as store, pytest.raises(errors.NoFolder):
         store.sync.status()

@@ -1,15 +1,15 @@
 //! `inmost sync`
 
 use std::fmt::Write;
-use std::io::{self, ErrorKind, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
 use clap::Subcommand;
 use inmost::FileError;
 use inmost_console::Wiped;
 use inmost_keyd::{OpenSync, SyncFacts};
-use inmost_sync::{FolderPlace, Member, Report, SyncError, is_remote};
+use inmost_sync::{Member, Report, SyncError};
 use serde::Serialize;
 
 use crate::args::StoreArgs;
@@ -18,8 +18,8 @@ use crate::exit::{Exit, Failure};
 use crate::output::{print, say};
 use crate::passphrase::Input;
 use crate::progress::Progress;
+use crate::store::database;
 use crate::store::opening::{OpenOptions, StoreGuard};
-use crate::store::{database, place};
 use crate::terminal::Terminal;
 use crate::{json_line, streams, times};
 
@@ -258,9 +258,8 @@ impl Sync {
 
 impl Init {
     fn run(&self) -> Result<(), Failure> {
-        let location = location_of(&self.device.place, &self.store)?;
         let opened = Opened::new(&self.store, Input::Free)?;
-        opened.circle().init(&location, &self.device.name).map_err(failure)?;
+        opened.circle().init(&self.device.place, &self.device.name).map_err(failure)?;
         opened.synchronise(false)
     }
 }
@@ -276,11 +275,10 @@ impl Invite {
 
 impl Join {
     fn run(&self) -> Result<(), Failure> {
-        let location = location_of(&self.device.place, &self.store)?;
         let opened = Opened::new(&self.store, Input::Taken)?;
         let invitation = asked_invitation()?;
         let invitation = str::from_utf8(invitation.as_slice()).unwrap_or_default();
-        let joined = opened.circle().join(&location, invitation, &self.device.name);
+        let joined = opened.circle().join(&self.device.place, invitation, &self.device.name);
         joined.map_err(failure)?;
         opened.synchronise(false)
     }
@@ -288,12 +286,11 @@ impl Join {
 
 impl Remove {
     fn run(&self) -> Result<(), Failure> {
-        let location = location_of(&self.to, &self.store)?;
         let opened = Opened::new(&self.store, Input::Free)?;
         if !self.force {
             opened.synchronise(false)?;
         }
-        opened.circle().remove(&self.device, &location).map_err(failure)?;
+        opened.circle().remove(&self.device, &self.to).map_err(failure)?;
         opened.synchronise(false)?;
         say(
             "The circle goes on in the new place. `inmost sync invite` prints the new invitation; on each other device, give it to \
@@ -304,11 +301,10 @@ impl Remove {
 
 impl Follow {
     fn run(&self) -> Result<(), Failure> {
-        let location = location_of(&self.place, &self.store)?;
         let opened = Opened::new(&self.store, Input::Taken)?;
         let invitation = asked_invitation()?;
         let invitation = str::from_utf8(invitation.as_slice()).unwrap_or_default();
-        opened.circle().follow(&location, invitation).map_err(failure)?;
+        opened.circle().follow(&self.place, invitation).map_err(failure)?;
         opened.synchronise(false)
     }
 }
@@ -374,31 +370,6 @@ impl Leave {
     }
 }
 
-/// The location of a place: a URL, or an absolute path.
-fn location_of(path: &Path, store: &StoreArgs) -> Result<String, Failure> {
-    if let Some(location) = path.to_str().filter(|location| is_remote(location)) {
-        return Ok(location.to_owned());
-    }
-    let opened = FolderPlace::open(path);
-    let found = opened.map_err(|error| failure(SyncError::Place(error)))?;
-    let location = found.path().to_str().map(str::to_owned).ok_or_else(|| {
-        Failure::usage("The path of the folder is not UTF-8.", "Choose another folder.")
-    })?;
-    if place::is_inside(&found.path().join("log"), &store.place()?) {
-        return Err(Failure::usage(
-            format!("The folder {} is inside the store.", path.display()),
-            "Choose a folder outside it. The folder of a store must not be shared between devices itself.",
-        ));
-    }
-    if place::is_inside(&store.place()?, found.path()) {
-        return Err(Failure::usage(
-            format!("The store is inside the folder {}.", path.display()),
-            "Choose a folder of its own, beside the store. A store that is shared itself is damaged.",
-        ));
-    }
-    Ok(location)
-}
-
 /// The store of this command.
 struct Opened {
     guard: StoreGuard,
@@ -409,10 +380,7 @@ impl Opened {
     fn new(store: &StoreArgs, input: Input) -> Result<Self, Failure> {
         let folder = store.place()?;
         if database::url(&folder).is_some() {
-            return Err(Failure::usage(
-                "A store in a database cannot be synchronised like this.",
-                "Its hosts share it already: open it from each of them.",
-            ));
+            return Err(failure(SyncError::NoFolder));
         }
         let options = OpenOptions { input, ..OpenOptions::default() };
         Ok(Self { guard: store.open(&options)?, folder })
@@ -488,68 +456,16 @@ fn number(number: usize) -> u64 {
 }
 
 fn failure(error: SyncError) -> Failure {
-    let (exit, advice) = match error {
+    let exit = match error {
         SyncError::Store(error) | SyncError::File(FileError::Store(error)) => return error.into(),
-        SyncError::Place(ref error) => (Exit::Io, place_advice(error.kind())),
-        SyncError::State(_) => {
-            (Exit::Io, "Check the folder of the store and the space on its disk.")
-        }
-        SyncError::StateUnreadable => (
-            Exit::Other,
-            "Leave the circle with `inmost sync leave --force`, then join it again. Files that are the same stay one file.",
-        ),
-        SyncError::NotAMember => (
-            Exit::Other,
-            "Begin a circle with `inmost sync init`, or join one with `inmost sync join`.",
-        ),
-        SyncError::TooLarge => {
-            (Exit::Other, "Split the largest files. What was changed is kept, and is sent then.")
-        }
-        SyncError::UnknownDevice(_) => (
-            Exit::Other,
-            "`inmost sync status` lists the devices. One that has published nothing is not among them and needs no name; `inmost sync leave` is for this one.",
-        ),
-        SyncError::AlreadyMember => (Exit::Other, "Leave it first, with `inmost sync leave`."),
-        SyncError::OtherCircle => (
-            Exit::Other,
-            "Check the place and the invitation. A folder must have arrived on this device.",
-        ),
-        SyncError::NotEmpty => (
-            Exit::Other,
-            "Give an empty place for a new circle. `inmost sync join` joins the one that is there.",
-        ),
-        SyncError::Invitation => {
-            (Exit::Usage, "Copy the whole line that `inmost sync invite` printed.")
-        }
-        SyncError::Label => (Exit::Usage, "Choose another name with --name."),
-        _ => (Exit::Other, "Try again. What was changed is kept."),
+        SyncError::PlaceUnavailable(_) | SyncError::StateUnavailable(_) => Exit::Io,
+        SyncError::InvalidInvitation
+        | SyncError::InvalidDeviceName
+        | SyncError::NoFolder
+        | SyncError::PlaceOverlapsStore => Exit::Usage,
+        _ => Exit::Other,
     };
-    let message = error.to_string();
-    let mut letters = message.chars();
-    let first = letters.next().map(|letter| letter.to_uppercase().to_string());
-    Failure::new(exit, format!("{}{}.", first.unwrap_or_default(), letters.as_str()), advice)
-}
-
-/// What to do about a place that cannot be used. Changes are kept until it can.
-fn place_advice(kind: ErrorKind) -> &'static str {
-    match kind {
-        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-            "Check that you may write there, the credentials and, for S3, the region and the clock. docs/SYNC.md says where credentials come from. Changes are kept."
-        }
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            "Make room in the place, then try again. Changes are kept."
-        }
-        ErrorKind::InvalidInput | ErrorKind::Unsupported => {
-            "Give another folder or URL. docs/SYNC.md has examples. `inmost sync leave --force` gives the place up."
-        }
-        ErrorKind::InvalidData => {
-            "Check the URL, the clock, and that the certificate authority of the server is trusted; SSL_CERT_FILE names another one. Changes are kept."
-        }
-        ErrorKind::NotFound | ErrorKind::NotADirectory => {
-            "Check that the folder or bucket is there; it is not made for you. Changes are kept. `inmost sync leave --force` gives the place up."
-        }
-        _ => "Check the place and the connection to it, then try again. Changes are kept.",
-    }
+    Failure::new(exit, error.to_string(), error.advice())
 }
 
 /// More bytes than an invitation has.

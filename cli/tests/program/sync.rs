@@ -171,7 +171,7 @@ fn mistakes_are_explained_and_change_nothing() {
     sync(&desk, &laptop, &["join", "--name", "desk", "PLACE"], &invitation).expect(0);
     sync(&desk, &laptop, &["leave", "--force"], "").expect(0);
     sync(&laptop, &laptop, &["init", "--name", "laptop", &outer], "")
-        .expect_failure(2, "The store is inside");
+        .expect_failure(2, "inside one another");
 
     // A folder of another circle.
     let stranger = Place::with_store();

@@ -1,9 +1,10 @@
 //! The part of an open store in a circle of devices.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use inmost::FileText;
-use inmost_sync::{Report, Status, Sync, SyncError};
+use inmost_sync::{Report, Status, Sync, SyncError, is_remote};
 
 use crate::body;
 use crate::open_store::OpenStore;
@@ -21,11 +22,12 @@ pub struct OpenSync<'s> {
 }
 
 impl OpenSync<'_> {
-    /// As [`Sync::init`], in the place at this location; see [`inmost_sync::open_place`].
+    /// As [`Sync::init`], in the place at this path or URL; see [`inmost_sync::open_place`].
     ///
     /// # Errors
-    /// The same as there; [`SyncError::Place`].
-    pub fn init(&self, location: &str, name: &str) -> Result<(), SyncError> {
+    /// The same as there; [`SyncError::PlaceUnavailable`].
+    pub fn init(&self, place: &Path, name: &str) -> Result<(), SyncError> {
+        let location = &location(place)?;
         match self.store {
             OpenStore::Here(session) => init(&Sync::new(session, self.folder), location, name),
             OpenStore::Daemon(client) => {
@@ -35,28 +37,31 @@ impl OpenSync<'_> {
         }
     }
 
-    /// As [`Sync::join`], in the place at this location; see [`inmost_sync::open_place`].
+    /// As [`Sync::join`], in the place at this path or URL; see [`inmost_sync::open_place`].
     ///
     /// # Errors
-    /// The same as there; [`SyncError::Place`].
-    pub fn join(&self, location: &str, invitation: &str, name: &str) -> Result<(), SyncError> {
+    /// The same as there; [`SyncError::PlaceUnavailable`].
+    pub fn join(&self, place: &Path, invitation: &str, name: &str) -> Result<(), SyncError> {
+        let location = location(place)?;
         match self.store {
             OpenStore::Here(session) => {
-                join(&Sync::new(session, self.folder), location, invitation, name)
+                join(&Sync::new(session, self.folder), &location, invitation, name)
             }
             OpenStore::Daemon(client) => {
                 let request = SyncJoin { name: name.to_owned() };
-                let body = body::join(&[location, invitation]).ok_or(SyncError::Invitation)?;
+                let body = body::join(&[location.as_str(), invitation])
+                    .ok_or(SyncError::InvalidInvitation)?;
                 client.call(request, body.as_slice(), &mut |_| {})?
             }
         }
     }
 
-    /// As [`Sync::remove`], into the place at this location; see [`inmost_sync::open_place`].
+    /// As [`Sync::remove`], into the place at this path or URL; see [`inmost_sync::open_place`].
     ///
     /// # Errors
-    /// The same as there; [`SyncError::Place`].
-    pub fn remove(&self, names: &[String], location: &str) -> Result<(), SyncError> {
+    /// The same as there; [`SyncError::PlaceUnavailable`].
+    pub fn remove(&self, names: &[String], to: &Path) -> Result<(), SyncError> {
+        let location = &location(to)?;
         match self.store {
             OpenStore::Here(session) => remove(&Sync::new(session, self.folder), names, location),
             OpenStore::Daemon(client) => {
@@ -66,17 +71,19 @@ impl OpenSync<'_> {
         }
     }
 
-    /// As [`Sync::follow`], into the place at this location; see [`inmost_sync::open_place`].
+    /// As [`Sync::follow`], into the place at this path or URL; see [`inmost_sync::open_place`].
     ///
     /// # Errors
-    /// The same as there; [`SyncError::Place`].
-    pub fn follow(&self, location: &str, invitation: &str) -> Result<(), SyncError> {
+    /// The same as there; [`SyncError::PlaceUnavailable`].
+    pub fn follow(&self, place: &Path, invitation: &str) -> Result<(), SyncError> {
+        let location = location(place)?;
         match self.store {
             OpenStore::Here(session) => {
-                follow(&Sync::new(session, self.folder), location, invitation)
+                follow(&Sync::new(session, self.folder), &location, invitation)
             }
             OpenStore::Daemon(client) => {
-                let body = body::join(&[location, invitation]).ok_or(SyncError::Invitation)?;
+                let body = body::join(&[location.as_str(), invitation])
+                    .ok_or(SyncError::InvalidInvitation)?;
                 client.call(SyncFollow {}, body.as_slice(), &mut |_| {})?
             }
         }
@@ -125,4 +132,14 @@ impl OpenSync<'_> {
             OpenStore::Daemon(client) => client.ask(SyncLeave {})?,
         }
     }
+}
+
+/// The location of a place: a URL, or an absolute path, because a key daemon has another working folder.
+fn location(place: &Path) -> Result<String, SyncError> {
+    if let Some(url) = place.to_str().filter(|location| is_remote(location)) {
+        return Ok(url.to_owned());
+    }
+    let absolute = place.canonicalize().map_err(SyncError::PlaceUnavailable)?;
+    let location = absolute.into_os_string().into_string();
+    location.map_err(|_| SyncError::PlaceUnavailable(ErrorKind::InvalidInput.into()))
 }

@@ -80,5 +80,5 @@ pub(crate) fn run(circle: &Sync<'_>, progress: &mut dyn FnMut(u64)) -> Result<Re
 }
 
 fn place(location: &str) -> Result<Box<dyn Place>, SyncError> {
-    open_place(location).map_err(SyncError::Place)
+    open_place(location).map_err(SyncError::PlaceUnavailable)
 }

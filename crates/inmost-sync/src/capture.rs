@@ -176,7 +176,9 @@ impl Device {
             let Some(entry) = files.get(&shown.number) else { continue };
             let mut text = None;
             if entry.version != shown.version {
-                let Some(now) = store.read(&entry.path)? else { return Err(SyncError::Busy) };
+                let Some(now) = store.read(&entry.path)? else {
+                    return Err(SyncError::KeptChanging);
+                };
                 if now == shown.text {
                     shown.version = entry.version;
                 } else {
@@ -190,7 +192,7 @@ impl Device {
         }
         for (path, number) in fresh {
             let Some(entry) = files.get(&number) else { continue };
-            let Some(text) = store.read(path)? else { return Err(SyncError::Busy) };
+            let Some(text) = store.read(path)? else { return Err(SyncError::KeptChanging) };
             found.fresh.push((number, path.to_owned(), entry.version, text));
         }
         self.adopt(&mut found.fresh);

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use inmost::StoreError;
 use inmost_format::crypto::ids::StoreId;
 use inmost_format::crypto::keys::CircleKey;
 use inmost_format::crypto::rng;
@@ -97,7 +98,7 @@ impl Shown {
 
 impl Device {
     /// # Errors
-    /// [`SyncError::Randomness`]
+    /// [`StoreError::RandomnessFailed`]
     pub(crate) fn new(circle: Circle, label: String, place: String) -> Result<Self, SyncError> {
         let log = LogId(random()?);
         Ok(Self {
@@ -187,9 +188,9 @@ impl Device {
 
     pub(crate) fn encode(&self) -> Result<Wiped<Vec<u8>>, SyncError> {
         let stored = Stored::of(self);
-        let length = codec::encoded_len(&stored).map_err(|_| SyncError::TooLarge)?;
+        let length = codec::encoded_len(&stored).map_err(|_| SyncError::ChangeTooLarge)?;
         let mut bytes = Wiped::new(vec![0; length]);
-        codec::encode(&stored, bytes.as_mut_slice()).map_err(|_| SyncError::TooLarge)?;
+        codec::encode(&stored, bytes.as_mut_slice()).map_err(|_| SyncError::ChangeTooLarge)?;
         Ok(bytes)
     }
 
@@ -217,7 +218,7 @@ fn add_head<H>(
 
 /// 16 random bytes.
 pub(crate) fn random() -> Result<[u8; 16], SyncError> {
-    rng::array().map_err(|_| SyncError::Randomness)
+    rng::array().map_err(|_| StoreError::RandomnessFailed.into())
 }
 
 /// A device as it is stored: texts are in a pool.

@@ -44,7 +44,7 @@ impl Device {
     ) -> Result<usize, SyncError> {
         let mut put = 0;
         for sealed in self.outbox.iter().filter(|sealed| !whole.contains(&sealed.dot)) {
-            place.put(&sealed.dot, &sealed.bytes).map_err(SyncError::Place)?;
+            place.put(&sealed.dot, &sealed.bytes).map_err(SyncError::PlaceUnavailable)?;
             put += 1;
         }
         Ok(put)
@@ -134,7 +134,9 @@ impl Device {
         if previous.is_empty() {
             return Ok(None);
         }
-        let Some(bytes) = place.get(dot).map_err(SyncError::Place)? else { return Ok(None) };
+        let Some(bytes) = place.get(dot).map_err(SyncError::PlaceUnavailable)? else {
+            return Ok(None);
+        };
         let opened = |tag: Option<Tag>| Some((tag, open(&self.circle, dot, tag, &bytes)?));
         Ok(previous.into_iter().find_map(opened))
     }

@@ -21,15 +21,15 @@ pub(crate) fn write(circle: &Circle) -> Wiped<String> {
 }
 
 /// # Errors
-/// [`SyncError::Invitation`]
+/// [`SyncError::InvalidInvitation`]
 pub(crate) fn parse(text: &str) -> Result<Circle, SyncError> {
-    let digits = text.trim().strip_prefix(PREFIX).ok_or(SyncError::Invitation)?;
-    let bytes = Wiped::new(unhex::<52>(digits).ok_or(SyncError::Invitation)?);
-    let (body, check) = bytes.split_last_chunk::<4>().ok_or(SyncError::Invitation)?;
+    let digits = text.trim().strip_prefix(PREFIX).ok_or(SyncError::InvalidInvitation)?;
+    let bytes = Wiped::new(unhex::<52>(digits).ok_or(SyncError::InvalidInvitation)?);
+    let (body, check) = bytes.split_last_chunk::<4>().ok_or(SyncError::InvalidInvitation)?;
     if !prf::checksum(body).starts_with(check) {
-        return Err(SyncError::Invitation);
+        return Err(SyncError::InvalidInvitation);
     }
-    let (id, key) = body.split_first_chunk::<16>().ok_or(SyncError::Invitation)?;
+    let (id, key) = body.split_first_chunk::<16>().ok_or(SyncError::InvalidInvitation)?;
     let key =
         SecretBytes::init_with(|to| to.iter_mut().zip(key).for_each(|(to, from)| *to = *from));
     Ok(Circle { id: StoreId(*id), key: CircleKey::new(key) })

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use inmost::StoreError;
 use inmost_format::crypto::aead::{Nonce, Tag as AeadTag};
 use inmost_format::crypto::ids::StoreId;
 use inmost_format::crypto::keys::CircleKey;
@@ -81,24 +82,26 @@ pub(crate) struct Sealed {
 /// Seals the next object of a log.
 ///
 /// # Errors
-/// [`SyncError::Randomness`]; [`SyncError::TooLarge`].
+/// [`StoreError::RandomnessFailed`]; [`SyncError::ChangeTooLarge`].
 pub(crate) fn seal(
     circle: &Circle,
     (log, number, previous): (LogId, u64, Option<Tag>),
     changes: &Changes,
 ) -> Result<Sealed, SyncError> {
-    let length = codec::encoded_len(changes).map_err(|_| SyncError::TooLarge)?;
+    let length = codec::encoded_len(changes).map_err(|_| SyncError::ChangeTooLarge)?;
     let padded = padded_len(length + LENGTH);
     if padded > MOST {
-        return Err(SyncError::TooLarge);
+        return Err(SyncError::ChangeTooLarge);
     }
     let mut body = Wiped::new(vec![0; padded]);
     let (head, rest) = body.split_at_mut(LENGTH);
-    head.copy_from_slice(&u32::try_from(length).map_err(|_| SyncError::TooLarge)?.to_le_bytes());
-    codec::encode(changes, rest).map_err(|_| SyncError::TooLarge)?;
+    head.copy_from_slice(
+        &u32::try_from(length).map_err(|_| SyncError::ChangeTooLarge)?.to_le_bytes(),
+    );
+    codec::encode(changes, rest).map_err(|_| SyncError::ChangeTooLarge)?;
     let aad = aad(circle, log, number, previous);
     let (nonce, tag) =
-        circle.key.seal(&aad, body.as_mut_slice()).map_err(|_| SyncError::Randomness)?;
+        circle.key.seal(&aad, body.as_mut_slice()).map_err(|_| StoreError::RandomnessFailed)?;
     let bytes = [&[VERSION][..], &nonce.0, body.as_slice(), &tag.0].concat();
     Ok(Sealed { dot: Dot { log, number, tag: Tag(tag.0) }, bytes })
 }

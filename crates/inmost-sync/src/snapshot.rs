@@ -41,7 +41,7 @@ impl Device {
     /// Begins a new log with a snapshot. Nothing is saved yet.
     ///
     /// # Errors
-    /// [`SyncError::TooLarge`] if all files are too large for one object. Then nothing has changed.
+    /// [`SyncError::ChangeTooLarge`] if all files are too large for one object. Then nothing has changed.
     pub(crate) fn make_snapshot(&mut self, now: u64) -> Result<(), SyncError> {
         let mut pool = Pool::default();
         let files = self.heads.iter().map(|(id, file)| PooledFile::of(*id, file, &mut pool));
@@ -109,7 +109,7 @@ impl Device {
                 && self.whole(place, &BTreeSet::from([*snapshot])).contains(snapshot);
         if is_safe {
             for dot in listed.iter().filter(|dot| is_in_snapshot(dot)) {
-                place.remove(dot).map_err(SyncError::Place)?;
+                place.remove(dot).map_err(SyncError::PlaceUnavailable)?;
                 removed.insert(*dot);
             }
         }

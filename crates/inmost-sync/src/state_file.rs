@@ -8,6 +8,7 @@ use inmost::Session;
 use inmost_format::secret::Wiped;
 
 use crate::error::SyncError;
+use crate::place::open::is_remote;
 
 /// Keeps one value, which is replaced as a whole.
 pub(crate) trait StateStore {
@@ -24,6 +25,22 @@ pub(crate) struct StateFile<'s> {
     pub(crate) path: PathBuf,
 }
 
+impl StateFile<'_> {
+    /// Refuses a place whose objects would be files of the store, or that would carry the store itself to other devices.
+    pub(crate) fn check_apart_from(&self, location: &str) -> Result<(), SyncError> {
+        let store = self.path.parent().and_then(|folder| folder.canonicalize().ok());
+        let place = Path::new(location).canonicalize().ok().filter(|_| !is_remote(location));
+        match (store, place) {
+            (Some(store), Some(place))
+                if store.starts_with(&place) || place.starts_with(&store) =>
+            {
+                Err(SyncError::PlaceOverlapsStore)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Creates a file that only its owner can open.
 fn create_private(path: &Path) -> io::Result<File> {
     let mut options = File::options();
@@ -37,7 +54,7 @@ impl StateStore for StateFile<'_> {
     fn load(&self) -> Result<Option<Wiped<Vec<u8>>>, SyncError> {
         let sealed = match fs::read(&self.path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            read => read.map_err(SyncError::State)?,
+            read => read.map_err(SyncError::StateUnavailable)?,
         };
         self.session.open_sync_state(&sealed)?.map(Some).ok_or(SyncError::StateUnreadable)
     }
@@ -54,13 +71,13 @@ impl StateStore for StateFile<'_> {
             fs::rename(&temporary, &self.path)?;
             if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
         };
-        write().map_err(SyncError::State)
+        write().map_err(SyncError::StateUnavailable)
     }
 
     fn remove(&self) -> Result<(), SyncError> {
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-            removed => removed.map_err(SyncError::State),
+            removed => removed.map_err(SyncError::StateUnavailable),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use inmost::{AnchorStatus, Session};
+use inmost::{AnchorStatus, Session, StoreError};
 use inmost_format::crypto::ids::StoreId;
 use inmost_format::crypto::keys::CircleKey;
 use inmost_format::secret::Wiped;
@@ -89,7 +89,7 @@ impl<'s> Sync<'s> {
     /// Begins a circle. The files of the store are published at the first [`run`](Self::run).
     ///
     /// # Errors
-    /// [`SyncError::Label`]; [`SyncError::AlreadyMember`]; [`SyncError::NotEmpty`].
+    /// [`SyncError::InvalidDeviceName`]; [`SyncError::AlreadyMember`]; [`SyncError::PlaceNotEmpty`]; [`SyncError::PlaceOverlapsStore`].
     pub fn init(&self, place: &impl Place, location: &str, label: &str) -> Result<(), SyncError> {
         self.begin(new_circle(place)?, location, label)
     }
@@ -98,7 +98,7 @@ impl<'s> Sync<'s> {
     /// [`run`](Self::run). An empty place is taken for one that has not arrived yet.
     ///
     /// # Errors
-    /// [`SyncError::Label`]; [`SyncError::AlreadyMember`]; [`SyncError::Invitation`]; [`SyncError::OtherCircle`] if the place has
+    /// [`SyncError::InvalidDeviceName`]; [`SyncError::AlreadyMember`]; [`SyncError::InvalidInvitation`]; [`SyncError::OtherCircle`] if the place has
     /// objects and no first one of this circle.
     pub fn join(
         &self,
@@ -115,8 +115,8 @@ impl<'s> Sync<'s> {
     /// [`run`](Self::run) is taken along, so run once before; the next run publishes it in the new one.
     ///
     /// # Errors
-    /// [`SyncError::NotAMember`]; [`SyncError::UnknownDevice`]; [`SyncError::NotEmpty`];
-    /// [`SyncError::TooLarge`] if all files, with the earlier texts that they carry, exceed 512 MiB. Then nothing has changed.
+    /// [`SyncError::NotAMember`]; [`SyncError::UnknownDevice`]; [`SyncError::PlaceNotEmpty`];
+    /// [`SyncError::ChangeTooLarge`] if all files, with the earlier texts that they carry, exceed 512 MiB. Then nothing has changed.
     pub fn remove(
         &self,
         labels: &[String],
@@ -136,8 +136,8 @@ impl<'s> Sync<'s> {
     /// to its own circle, only the place changes.
     ///
     /// # Errors
-    /// [`SyncError::NotAMember`]; [`SyncError::Invitation`]; [`SyncError::OtherCircle`] as for [`join`](Self::join);
-    /// [`SyncError::TooLarge`] as for [`remove`](Self::remove). Then nothing has changed.
+    /// [`SyncError::NotAMember`]; [`SyncError::InvalidInvitation`]; [`SyncError::OtherCircle`] as for [`join`](Self::join);
+    /// [`SyncError::ChangeTooLarge`] as for [`remove`](Self::remove). Then nothing has changed.
     pub fn follow(
         &self,
         place: &impl Place,
@@ -149,6 +149,7 @@ impl<'s> Sync<'s> {
     }
 
     fn go_on(&self, mut device: Device, circle: Circle, location: &str) -> Result<(), SyncError> {
+        self.file.check_apart_from(location)?;
         device.go_on_in(circle, now())?;
         location.clone_into(&mut device.place);
         self.file.save(device.encode()?)
@@ -168,7 +169,7 @@ impl<'s> Sync<'s> {
     /// [`SyncError`]
     pub fn synchronise(&self, progress: &mut dyn FnMut(usize)) -> Result<Report, SyncError> {
         let _turn = self.session.sync_turn()?;
-        let place = open_place(&self.device()?.place).map_err(SyncError::Place)?;
+        let place = open_place(&self.device()?.place).map_err(SyncError::PlaceUnavailable)?;
         self.run_at(&place, progress)
     }
 
@@ -223,7 +224,7 @@ impl<'s> Sync<'s> {
     /// Leaves the circle. The files stay, here and on the other devices.
     ///
     /// # Errors
-    /// [`SyncError::State`]; [`SyncError::Store`] in a forked child.
+    /// [`SyncError::StateUnavailable`]; [`SyncError::Store`] in a forked child.
     pub fn leave(&self) -> Result<(), SyncError> {
         let _turn = self.session.sync_turn()?;
         self.file.remove()
@@ -231,8 +232,9 @@ impl<'s> Sync<'s> {
 
     fn begin(&self, circle: Circle, location: &str, label: &str) -> Result<(), SyncError> {
         if !is_label(label) {
-            return Err(SyncError::Label);
+            return Err(SyncError::InvalidDeviceName);
         }
+        self.file.check_apart_from(location)?;
         let _turn = self.session.sync_turn()?;
         if self.file.load()?.is_some() {
             return Err(SyncError::AlreadyMember);
@@ -252,22 +254,22 @@ fn now() -> u64 {
 }
 
 fn new_circle(place: &impl Place) -> Result<Circle, SyncError> {
-    if !place.list().map_err(SyncError::Place)?.is_empty() {
-        return Err(SyncError::NotEmpty);
+    if !place.list().map_err(SyncError::PlaceUnavailable)?.is_empty() {
+        return Err(SyncError::PlaceNotEmpty);
     }
-    let key = CircleKey::generate().map_err(|_| SyncError::Randomness)?;
+    let key = CircleKey::generate().map_err(|_| StoreError::RandomnessFailed)?;
     Ok(Circle { id: StoreId(random()?), key })
 }
 
 /// The circle of an invitation, if the place has a first object of it, or nothing.
 fn invited(place: &impl Place, invitation: &str) -> Result<Circle, SyncError> {
     let circle = invitation::parse(invitation)?;
-    let listed = place.list().map_err(SyncError::Place)?;
+    let listed = place.list().map_err(SyncError::PlaceUnavailable)?;
     if listed.is_empty() {
         return Ok(circle);
     }
     for dot in listed.iter().filter(|dot| dot.number == 1) {
-        let bytes = place.get(dot).map_err(SyncError::Place)?;
+        let bytes = place.get(dot).map_err(SyncError::PlaceUnavailable)?;
         if bytes.is_some_and(|bytes| open(&circle, dot, None, &bytes).is_some()) {
             return Ok(circle);
         }
@@ -292,7 +294,7 @@ pub(crate) fn run(
     let mut run = Run { device, saved, states, store, now };
     let mut report = Report::default();
     run.begin(is_doubtful)?;
-    let listed = place.list().map_err(SyncError::Place);
+    let listed = place.list().map_err(SyncError::PlaceUnavailable);
     // Without the place, local changes are captured all the same, so that their order is kept.
     let joins = run.device.vector.is_empty() && run.device.shown.is_empty();
     if joins {
@@ -332,7 +334,7 @@ pub(crate) fn run(
     if run.device.is_snapshot_due() {
         match run.device.make_snapshot(now) {
             // The log goes on.
-            Err(SyncError::TooLarge) => {}
+            Err(SyncError::ChangeTooLarge) => {}
             made => made?,
         }
     } else if run.device.is_silent() {
@@ -355,7 +357,7 @@ pub(crate) fn run(
 }
 
 fn copy_of(error: &SyncError) -> SyncError {
-    SyncError::Place(std::io::Error::other(error.to_string()))
+    SyncError::PlaceUnavailable(std::io::Error::other(error.to_string()))
 }
 
 struct Run<'r, S, T> {
@@ -406,7 +408,7 @@ impl<S: StateStore, T: Store> Run<'_, S, T> {
     fn capture_settled(&mut self, settled: &BTreeSet<FileId>) -> Result<(), SyncError> {
         for attempt in 1.. {
             match self.device.capture(self.store, settled, self.now) {
-                Err(SyncError::Busy) if attempt < ATTEMPTS => {}
+                Err(SyncError::KeptChanging) if attempt < ATTEMPTS => {}
                 captured => {
                     captured?;
                     break;

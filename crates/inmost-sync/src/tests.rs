@@ -360,7 +360,7 @@ fn an_error_of_the_place_ends_the_round_and_the_next_one_goes_on() {
     let objects = place.0.borrow().truth.keys().copied().collect();
     place.0.borrow_mut().unreadable = objects;
     let round = run(&desk.state, &desk.session, &place.of(0), (false, DAY), &mut |_| ());
-    assert!(matches!(round, Err(SyncError::Place(_))));
+    assert!(matches!(round, Err(SyncError::PlaceUnavailable(_))));
     place.0.borrow_mut().unreadable.clear();
     assert_eq!(desk.sync(&place).received, 1);
     assert_eq!(desk.tree(), files(&[("a.md", "a\n"), ("b.md", "b\n")]));

@@ -213,6 +213,62 @@ class SyncError(StoreError):
     """A store did not synchronise, or its circle of devices refuses something. Nothing is lost: the next round goes on."""
 
 
+class AlreadyMember(SyncError):
+    """The store is in a circle of devices already."""
+
+
+class ChangeTooLarge(SyncError):
+    """One change, with the earlier texts that it carries, is larger than 512 MiB."""
+
+
+class InvalidDeviceName(SyncError):
+    """A device cannot have this name."""
+
+
+class InvalidInvitation(SyncError):
+    """An invitation is mistyped or cut."""
+
+
+class KeptChanging(SyncError):
+    """The store was changed all the time while changes of other devices were to be shown."""
+
+
+class NoFolder(SyncError):
+    """The store has no folder of its own: it is in a database or in memory."""
+
+
+class NotAMember(SyncError):
+    """The store is in no circle of devices."""
+
+
+class OtherCircle(SyncError):
+    """The place has no circle of devices, or another one than this device is in."""
+
+
+class PlaceNotEmpty(SyncError):
+    """A place for a new circle has objects already."""
+
+
+class PlaceOverlapsStore(SyncError):
+    """The place is inside the folder of the store, or around it."""
+
+
+class PlaceUnavailable(SyncError):
+    """The place could not be read or written."""
+
+
+class StateUnavailable(SyncError):
+    """The file that holds the state of synchronisation could not be read or written."""
+
+
+class StateUnreadable(SyncError):
+    """The state of synchronisation is damaged, or was sealed before the keys of the store were replaced."""
+
+
+class UnknownDevice(SyncError):
+    """No other device of the circle has this name."""
+
+
 class Tampered(StoreError):
     """Stored bytes differ from those that were written. Damage and tampering look alike."""
 

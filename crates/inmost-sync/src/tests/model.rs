@@ -45,7 +45,7 @@ impl Fuse {
 }
 
 fn crashed() -> SyncError {
-    SyncError::Place(io::Error::other("crashed"))
+    SyncError::PlaceUnavailable(io::Error::other("crashed"))
 }
 
 #[derive(Clone, Default)]
@@ -169,7 +169,9 @@ impl ModelStore {
     /// Whether the store takes a file.
     fn admit(&self, path: &str, text: &str) -> Result<(), Refused> {
         if self.is_full.get() {
-            return Err(Refused::Failed(SyncError::State(io::ErrorKind::StorageFull.into())));
+            return Err(Refused::Failed(SyncError::StateUnavailable(
+                io::ErrorKind::StorageFull.into(),
+            )));
         }
         let is_held = self.most.get().is_some_and(|most| text.len() > most || path.len() > 5);
         if is_held { Err(Refused::Held) } else { Ok(()) }

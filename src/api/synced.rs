@@ -9,7 +9,7 @@ use inmost_format::secret::Wiped;
 
 use crate::session::{ReadAhead, Scope, Session, StoreError, open_state, seal_state};
 use crate::vfs::path::MemoryPath;
-use crate::vfs::{FileError, FileText, versions, walk};
+use crate::vfs::{FileError, FileText, NewFile, many, versions, walk};
 
 /// A file and the numbers by which it is recognised.
 #[doc(hidden)]
@@ -52,6 +52,19 @@ impl Session {
             )?;
             Ok(files)
         })
+    }
+
+    /// Creates files in few commits, in their order. Returns the version of each, or `None` if there is a file with the same text
+    /// already.
+    ///
+    /// # Errors
+    /// Those of the store. The files before some point of the order are then created, and those after it are not.
+    #[doc(hidden)]
+    pub fn create_files(
+        &self,
+        files: &[NewFile<'_>],
+    ) -> Result<Vec<Result<Option<u64>, FileError>>, StoreError> {
+        many::write_numbered(self, files)
     }
 
     /// Returns the path that a file at this path would be listed with. `None` if there cannot be one. Does no I/O.
@@ -141,6 +154,27 @@ mod tests {
         assert_eq!(after[0], ("/memories/b/x".to_owned(), before[0].1, before[0].2));
         assert_eq!((after[1].1, after[1].0.as_str()), (before[1].1, "/memories/z"));
         assert_ne!(after[1].2, before[1].2);
+    }
+
+    #[test]
+    fn created_files_have_the_versions_that_are_listed() {
+        let session = Session::in_memory().unwrap();
+        session.files().write("/memories/there", "text").unwrap();
+        let long = "x".repeat(crate::limits::STAGE_BYTES + 1);
+        let new = [("/memories/a", "text"), ("/memories/long", long.as_str())];
+        let old = [("/memories/there", "text"), ("/memories/there/below", "text")];
+        let files: Vec<_> = new
+            .into_iter()
+            .chain(old)
+            .map(|(path, text)| NewFile::new(path, text).keep_existing())
+            .collect();
+        let created = session.create_files(&files).unwrap();
+        for ((path, _), version) in new.into_iter().zip(&created) {
+            let listed = session.numbered_files().unwrap();
+            let listed = listed.iter().find(|file| file.path.as_str() == path).unwrap();
+            assert_eq!(version.as_ref().unwrap(), &Some(listed.version));
+        }
+        assert!(matches!(created[2..], [Ok(None), Err(FileError::NotAFolder(_))]));
     }
 
     #[test]

@@ -22,6 +22,22 @@ pub(crate) fn write(
     session: &Session,
     files: &[NewFile<'_>],
 ) -> Result<Vec<Result<WriteOutcome, FileError>>, StoreError> {
+    let outcome = |change: Option<u64>| match change {
+        Some(_) => WriteOutcome::Written,
+        None => WriteOutcome::Unchanged,
+    };
+    let changes = write_numbered(session, files)?.into_iter();
+    Ok(changes.map(|result| result.map(outcome)).collect())
+}
+
+/// As [`write`]. Returns the number of the change that wrote each file, or `None` if it had the same text already.
+///
+/// # Errors
+/// As [`write`].
+pub(crate) fn write_numbered(
+    session: &Session,
+    files: &[NewFile<'_>],
+) -> Result<Vec<Result<Option<u64>, FileError>>, StoreError> {
     let mut results = Vec::with_capacity(files.len());
     while let Some(rest) = files.get(results.len()..).filter(|rest| !rest.is_empty()) {
         let short = rest.iter().take_while(|file| !is_long(file)).count();
@@ -59,8 +75,8 @@ const WARMED: usize = 64;
 
 /// Separates what ends the work from what only concerns a file.
 fn of_file(
-    result: Result<WriteOutcome, FileError>,
-) -> Result<Result<WriteOutcome, FileError>, StoreError> {
+    result: Result<Option<u64>, FileError>,
+) -> Result<Result<Option<u64>, FileError>, StoreError> {
     match result {
         // Nothing was written, and the store goes on.
         Err(FileError::Store(StoreError::TooLarge)) => Ok(Err(StoreError::TooLarge.into())),
@@ -73,19 +89,18 @@ fn is_long(file: &NewFile<'_>) -> bool {
     file.text.len() > STAGE_BYTES
 }
 
-/// Writes a file with `write`, which returns the number of the change.
+/// Writes a file with `write`.
 fn with_path(
     file: &NewFile<'_>,
     write: impl FnOnce(&NewText<'_>) -> Result<Option<u64>, FileError>,
-) -> Result<WriteOutcome, FileError> {
+) -> Result<Option<u64>, FileError> {
     let path = MemoryPath::parse(file.path)?;
     let new = NewText {
         created: file.created.map(milliseconds),
         modified: file.modified.map(milliseconds),
         ..NewText::new(&path, file.text, Existing::Compare { replace: file.replaces })
     };
-    let written = write(&new)?;
-    Ok(if written.is_some() { WriteOutcome::Written } else { WriteOutcome::Unchanged })
+    write(&new)
 }
 
 /// Reads the first of these files, as many as a call may hold the store for. The result has one item for each: the text, and the

@@ -49,7 +49,7 @@ impl Device {
         for (id, planned) in &self.plan {
             let (Some(want), Some(shown)) = (planned, self.shown.get(id)) else { continue };
             if shown.text != want.text {
-                let written = store.write(&shown.path, &want.text, Some(shown.version));
+                let written = store.write(&shown.path, &want.text, shown.version);
                 if written.is_ok() {
                     done.texts.insert(*id);
                 }
@@ -65,12 +65,16 @@ impl Device {
             }
         }
         self.move_files(store, &mut done)?;
-        for (id, planned) in &self.plan {
-            let Some(want) = planned.as_ref().filter(|_| !self.shown.contains_key(id)) else {
-                continue;
-            };
-            let written = store.write(&want.path, &want.text, None);
-            done.note(*id, written)?;
+        let new: Vec<(FileId, &Shown)> = self
+            .plan
+            .iter()
+            .filter(|(id, _)| !self.shown.contains_key(id))
+            .filter_map(|(id, planned)| Some((*id, planned.as_ref()?)))
+            .collect();
+        let files: Vec<_> =
+            new.iter().map(|(_, want)| (want.path.as_str(), want.text.as_str())).collect();
+        for ((id, _), created) in new.iter().zip(store.create(&files)?) {
+            done.note(*id, created)?;
         }
         Ok(done)
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use inmost::{FileError, Precondition, Session, StoreError};
+use inmost::{FileError, NewFile, Precondition, Session, StoreError};
 
 use crate::error::SyncError;
 use crate::pool::text;
@@ -30,8 +30,10 @@ pub(crate) trait Store {
     fn files(&self) -> Result<BTreeMap<u64, Entry>, SyncError>;
     /// `None` if there is no such file any more.
     fn read(&self, path: &str) -> Result<Option<Text>, SyncError>;
-    /// Replaces the text of a file of this version, or makes a new one. Returns the new version.
-    fn write(&self, path: &str, text: &str, version: Option<u64>) -> Result<u64, Refused>;
+    /// Replaces the text of a file of this version. Returns the new version.
+    fn write(&self, path: &str, text: &str, version: u64) -> Result<u64, Refused>;
+    /// Makes new files, in their order. Returns the version of each. After an error, those before some point of the order are there.
+    fn create(&self, files: &[(&str, &str)]) -> Result<Vec<Result<u64, Refused>>, SyncError>;
     fn rename(&self, old: &str, new: &str, version: u64) -> Result<u64, Refused>;
     fn remove(&self, path: &str, version: u64) -> Result<(), Refused>;
     /// Commits since the store was made.
@@ -61,10 +63,24 @@ impl Store for Session {
         }
     }
 
-    fn write(&self, path: &str, text: &str, version: Option<u64>) -> Result<u64, Refused> {
-        let condition = version.map_or(Precondition::Absent, Precondition::Version);
-        let path = listed(path)?;
-        Ok(self.files().write_if(&path, text, &condition)?.version)
+    fn write(&self, path: &str, text: &str, version: u64) -> Result<u64, Refused> {
+        Ok(self.files().write_if(&full(path), text, &Precondition::Version(version))?.version)
+    }
+
+    fn create(&self, files: &[(&str, &str)]) -> Result<Vec<Result<u64, Refused>>, SyncError> {
+        let paths: Vec<_> = files.iter().map(|(path, _)| listed(path).ok()).collect();
+        let new = paths.iter().zip(files).filter_map(|(path, (_, text))| {
+            Some(NewFile::new(path.as_ref()?, text).keep_existing())
+        });
+        let mut created = self.create_files(&new.collect::<Vec<_>>())?.into_iter();
+        let result = |path: &Option<String>| match path.as_ref().and_then(|_| created.next()) {
+            Some(Ok(Some(version))) => Ok(version),
+            // Somebody else has made the same file.
+            Some(Ok(None)) => Err(Refused::Changed),
+            Some(Err(error)) => Err(error.into()),
+            None => Err(Refused::Held),
+        };
+        Ok(paths.iter().map(result).collect())
     }
 
     fn rename(&self, old: &str, new: &str, version: u64) -> Result<u64, Refused> {

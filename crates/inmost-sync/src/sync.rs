@@ -310,9 +310,10 @@ pub(crate) fn run(
     run.device.settle(&whole);
     run.pull(place, &listed, &mut report, progress)?;
     whole.extend(run.device.outbox.iter().map(|sealed| sealed.dot));
-    for _ in 0..ATTEMPTS {
+    let mut is_done = false;
+    for attempt in 0..=ATTEMPTS {
         run.device.make_plan();
-        if run.device.plan.is_empty() {
+        if run.device.plan.is_empty() || is_done || attempt == ATTEMPTS {
             break;
         }
         if holds(Rule::SaveBeforeShow) {
@@ -321,13 +322,12 @@ pub(crate) fn run(
         let done = run.device.carry_out(store)?;
         report.changed += done.changed;
         run.device.recover(store, &done)?;
-        if !done.is_overtaken {
-            break;
+        is_done = !done.is_overtaken;
+        if !is_done {
+            run.capture()?;
         }
-        run.capture()?;
     }
     // What is still to be shown, the store does not take.
-    run.device.make_plan();
     let plan = std::mem::take(&mut run.device.plan);
     report.held = plan.into_values().flatten().map(|want| want.path).collect();
     report.kept = run.device.forget_here(store)?;
@@ -347,8 +347,11 @@ pub(crate) fn run(
         *sent += run.device.flush(place, &whole)?;
     }
     report.sent = sent?;
+    let kept = run.device.outbox.len();
     let removed = run.device.collect(place, &listed)?;
-    run.save()?;
+    if run.device.outbox.len() != kept {
+        run.save()?;
+    }
     report.unforgotten = run.device.unforgotten(&listed.difference(&removed).copied().collect());
     let shown = run.device.shown.values();
     let copies = shown.filter(|shown| shown.copy_of.is_some()).map(|shown| shown.path.clone());
@@ -410,12 +413,17 @@ impl<S: StateStore, T: Store> Run<'_, S, T> {
             match self.device.capture(self.store, settled, self.now) {
                 Err(SyncError::KeptChanging) if attempt < ATTEMPTS => {}
                 captured => {
-                    captured?;
-                    break;
+                    let is_published = captured?;
+                    // What differs in numbers only is found again.
+                    return if is_published && holds(Rule::SaveBeforePut) {
+                        self.save()
+                    } else {
+                        Ok(())
+                    };
                 }
             }
         }
-        if holds(Rule::SaveBeforePut) { self.save() } else { Ok(()) }
+        Ok(())
     }
 
     fn pull(
@@ -428,7 +436,7 @@ impl<S: StateStore, T: Store> Run<'_, S, T> {
         let exchanged = self.device.pull(place, listed, progress)?;
         report.received += exchanged.read;
         report.waiting = exchanged.waiting;
-        self.save()
+        if exchanged.read > 0 { self.save() } else { Ok(()) }
     }
 
     /// Saves the device if it differs from what was saved.

@@ -182,6 +182,19 @@ impl ModelStore {
     }
 }
 
+impl ModelStore {
+    /// Puts a text into this file, or into a new one.
+    fn put(&self, path: &str, text: &str, number: Option<u64>) -> Result<u64, Refused> {
+        self.admit(path, text)?;
+        self.step(|| {
+            let version = self.next();
+            let number = number.unwrap_or(version);
+            self.files.borrow_mut().insert(number, (path.to_owned(), text.to_owned(), version));
+            version
+        })
+    }
+}
+
 impl Store for ModelStore {
     fn files(&self) -> Result<BTreeMap<u64, Entry>, SyncError> {
         self.remember();
@@ -197,19 +210,23 @@ impl Store for ModelStore {
         Ok(number.map(|number| text(&self.files.borrow()[&number].1)))
     }
 
-    fn write(&self, path: &str, text: &str, version: Option<u64>) -> Result<u64, Refused> {
+    fn write(&self, path: &str, text: &str, version: u64) -> Result<u64, Refused> {
         self.meddle(path);
-        let old = version.map(|version| self.at_version(path, version)).transpose()?;
-        if old.is_none() && !self.is_free(path, &BTreeSet::new()) {
-            return Err(Refused::Changed);
+        let number = self.at_version(path, version)?;
+        self.put(path, text, Some(number))
+    }
+
+    fn create(&self, files: &[(&str, &str)]) -> Result<Vec<Result<u64, Refused>>, SyncError> {
+        let mut created = Vec::new();
+        for (path, text) in files {
+            self.meddle(path);
+            let is_free = self.is_free(path, &BTreeSet::new());
+            match if is_free { self.put(path, text, None) } else { Err(Refused::Changed) } {
+                Err(Refused::Failed(error)) => return Err(error),
+                result => created.push(result),
+            }
         }
-        self.admit(path, text)?;
-        self.step(|| {
-            let version = self.next();
-            let number = old.unwrap_or(version);
-            self.files.borrow_mut().insert(number, (path.to_owned(), text.to_owned(), version));
-            version
-        })
+        Ok(created)
     }
 
     fn rename(&self, old: &str, new: &str, version: u64) -> Result<u64, Refused> {

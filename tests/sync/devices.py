@@ -4,6 +4,7 @@ import os
 import pathlib
 import subprocess
 import tempfile
+import time
 
 PASSPHRASE = "correct horse battery staple"
 
@@ -65,4 +66,19 @@ def edit_both(laptop, desk):
     laptop.sync()
     for device in (desk, laptop):
         done = json.loads(device.sync("--json"))
-        assert done == dict(sent=0, received=0, changed=0, waiting=0, copies=[], held=[]), done
+        assert done == dict(sent=0, received=0, changed=0, waiting=0, copies=[], held=[], unforgotten=0, kept=[]), done
+
+
+def rounds(laptop, desk):
+    """The key daemon of the laptop sends and reads by itself."""
+    laptop.run("unlock", "--sync=1s")
+    laptop.write("daemon.md", "sent by the daemon\n")
+    until = time.monotonic() + 60
+    while "daemon.md" not in desk.tree():
+        assert time.monotonic() < until, laptop.run("status")
+        desk.sync()
+    desk.write("desk.md", "read by the daemon\n")
+    desk.sync()
+    while laptop.tree() != desk.tree():
+        assert time.monotonic() < until, laptop.run("status")
+    laptop.run("lock")

@@ -36,6 +36,11 @@ export function hostPath(value: unknown, name: string): string {
   return value instanceof URL ? fileURLToPath(value) : text(value, name);
 }
 
+/** A path of the host, or the URL of something that is not a file. */
+export function location(value: unknown, name: string): string {
+  return value instanceof URL && value.protocol !== 'file:' ? value.href : hostPath(value, name);
+}
+
 /** A text or bytes. */
 export function secret(value: unknown, name: string): string | Uint8Array {
   if (value instanceof Uint8Array) return value;

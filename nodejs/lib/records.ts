@@ -556,5 +556,7 @@ export function checkReport(report: native.CheckReport): CheckReport {
 }
 
 export function date(milliseconds: number | undefined | null): Date | null {
-  return milliseconds === undefined || milliseconds === null ? null : new Date(milliseconds);
+  const time = new Date(milliseconds ?? NaN);
+  // The clock of another device may be beyond all dates.
+  return Number.isNaN(time.getTime()) ? null : time;
 }

@@ -1,4 +1,4 @@
-import { count, flag, hostPath, keepInThread, known, made, optional } from './arguments.js';
+import { count, flag, hostPath, keepInThread, known, location, made, optional } from './arguments.js';
 import { run } from './errors.js';
 import { Expiry } from './expiry.js';
 import { Files } from './files.js';
@@ -208,9 +208,7 @@ export class Store {
   }
 }
 
-/** A path or URL, or a vault. A `URL` object of a database is not a file. */
+/** A path or URL, or a vault. */
 function place(path: string | URL | Vault, name = 'path'): [string, NativeVault | undefined] {
-  if (path instanceof Vault) return ['', Vault.native(path)];
-  const isFile = !(path instanceof URL) || path.protocol === 'file:';
-  return [isFile ? hostPath(path, name) : path.href, undefined];
+  return path instanceof Vault ? ['', Vault.native(path)] : [location(path, name), undefined];
 }

@@ -28,11 +28,13 @@ impl Place {
         }
     }
 
-    /// The folder of a store that has one.
-    pub(crate) fn folder(&self) -> Option<PathBuf> {
+    /// The folder of a store that has one. The working folder may be another one later.
+    pub(crate) fn folder(&self) -> Result<Option<PathBuf>, Failure> {
         match self {
-            Self::Named(path) if !VaultOptions::is_url(path) => Some(path.into()),
-            _ => None,
+            Self::Named(path) if !VaultOptions::is_url(path) => {
+                Ok(Some(std::path::absolute(path).map_err(StoreError::Io)?))
+            }
+            _ => Ok(None),
         }
     }
 

@@ -62,7 +62,7 @@ impl NativeStore {
         task::start(move || {
             let secret = given.secret()?;
             let session = place.create(&vault, &secret)?;
-            Ok(Self::of_session(session, place.folder(), actor.as_deref()))
+            Ok(Self::of_session(session, place.folder()?, actor.as_deref()))
         })
     }
 
@@ -84,7 +84,7 @@ impl NativeStore {
             } else {
                 vault.unlock_with(secret.credential())?
             };
-            Ok(Self::of_session(session, place.folder(), actor.as_deref()))
+            Ok(Self::of_session(session, place.folder()?, actor.as_deref()))
         })
     }
 

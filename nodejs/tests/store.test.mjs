@@ -97,6 +97,23 @@ test('errors name the fact and the next step', async (t) => {
   await assert.rejects(Store.open('/nonexistent/store', { rawKey }), StoreError);
 });
 
+test('each fact of the library has a code', () => {
+  const read = (path) => readFileSync(join(import.meta.dirname, '..', path), 'utf8');
+  const codes = read('lib/errors.ts');
+  const families = [
+    ['StoreError', '../src/session/error.rs', ['AlreadyExists']],
+    ['FileError', '../src/vfs/error.rs', ['Store']],
+    ['SyncError', '../crates/inmost-sync/src/error.rs', ['Store', 'File']],
+  ];
+  for (const [name, file, others] of families) {
+    const body = read(file).split(`pub enum ${name} {`)[1].split('\n}')[0];
+    const facts = [...body.matchAll(/^    ([A-Z]\w+)/gm)].map(([, fact]) => fact).filter((fact) => !others.includes(fact));
+    assert(facts.length >= 14);
+    const union = codes.split(`export type ${name}Code =`)[1].split(';')[0];
+    for (const fact of facts) assert(union.includes(`'${fact}'`), `${name}.${fact}`);
+  }
+});
+
 test('a locked store refuses every call', async (t) => {
   const store = await memoryStore(t);
   await store.files.write('/memories/a', 'x');

@@ -65,7 +65,7 @@ test('a store cannot be sent to another thread', async (t) => {
   const store = await memoryStore(t);
   const { port1, port2 } = new MessageChannel();
   t.after(() => port1.close());
-  for (const object of [store, store.files, store.history, store.memoryTool(), await store.history.planUndo()]) {
+  for (const object of [store, store.files, store.history, store.sync, store.memoryTool(), await store.history.planUndo()]) {
     assert.throws(() => port1.postMessage(object), { name: 'DataCloneError' });
     assert.throws(() => structuredClone({ object }), { name: 'DataCloneError' });
   }

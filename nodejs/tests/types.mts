@@ -33,6 +33,10 @@ export async function values(store: Store): Promise<void> {
   for await (const found of store.files.search({ regex: 'a' }, { path: '/memories' })) found.ranges.map(([start, end]) => end - start);
   for await (const version of store.history.log({ kind: 'created', since: new Date() })) version.oldPath?.length;
   const { content, isError }: { content: string; isError: boolean } = await store.memoryTool().call({ command: 'view' });
+  const { copies, members }: { copies: readonly string[]; members: readonly { time: Date | null }[] } = { ...(await store.sync.run()), ...(await store.sync.status()) };
+  copies.concat(members.map(({ time }) => `${time?.getTime()}`));
+  // @ts-expect-error a name is missing
+  await store.sync.init('p');
   // @ts-expect-error a kind that does not exist
   store.history.log({ kind: 'invented' });
   // @ts-expect-error a promise

@@ -54,8 +54,7 @@ impl Session {
         })
     }
 
-    /// Creates files in few commits, in their order. Returns the version of each, or `None` if there is a file with the same text
-    /// already.
+    /// Creates files in few commits, in their order. Returns the version of each. One that is there already is an error.
     ///
     /// # Errors
     /// Those of the store. The files before some point of the order are then created, and those after it are not.
@@ -63,8 +62,8 @@ impl Session {
     pub fn create_files(
         &self,
         files: &[NewFile<'_>],
-    ) -> Result<Vec<Result<Option<u64>, FileError>>, StoreError> {
-        many::write_numbered(self, files)
+    ) -> Result<Vec<Result<u64, FileError>>, StoreError> {
+        many::create(self, files)
     }
 
     /// Returns the path that a file at this path would be listed with. `None` if there cannot be one. Does no I/O.
@@ -130,8 +129,11 @@ impl Session {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
-    use crate::session::VaultOptions;
+    use crate::session::{HistorySettings, VaultOptions};
+    use crate::vfs::{VersionKind, VersionQuery};
     use inmost_format::crypto::cost::{KdfCost, KdfLimits};
     use inmost_format::crypto::passphrase::Passphrase;
 
@@ -159,22 +161,28 @@ mod tests {
     #[test]
     fn created_files_have_the_versions_that_are_listed() {
         let session = Session::in_memory().unwrap();
+        session.history().set(HistorySettings::keep(Duration::from_secs(86_400))).unwrap();
         session.files().write("/memories/there", "text").unwrap();
         let long = "x".repeat(crate::limits::STAGE_BYTES + 1);
-        let new = [("/memories/a", "text"), ("/memories/long", long.as_str())];
+        let short = [("/memories/a", "text"), ("/memories/b", "text"), ("/memories/c/d", "")];
+        let new =
+            short.into_iter().chain([("/memories/long", long.as_str()), ("/memories/e", "x")]);
         let old = [("/memories/there", "text"), ("/memories/there/below", "text")];
-        let files: Vec<_> = new
-            .into_iter()
-            .chain(old)
-            .map(|(path, text)| NewFile::new(path, text).keep_existing())
-            .collect();
+        let files: Vec<_> =
+            new.clone().chain(old).map(|(path, text)| NewFile::new(path, text)).collect();
         let created = session.create_files(&files).unwrap();
-        for ((path, _), version) in new.into_iter().zip(&created) {
-            let listed = session.numbered_files().unwrap();
+        let listed = session.numbered_files().unwrap();
+        for ((path, _), version) in new.zip(&created) {
             let listed = listed.iter().find(|file| file.path.as_str() == path).unwrap();
-            assert_eq!(version.as_ref().unwrap(), &Some(listed.version));
+            assert_eq!(version.as_ref().unwrap(), &listed.version);
         }
-        assert!(matches!(created[2..], [Ok(None), Err(FileError::NotAFolder(_))]));
+        let [.., Err(FileError::AlreadyExists), Err(FileError::NotAFolder(_))] = &created[..]
+        else {
+            panic!("{created:?}");
+        };
+        let page = session.history().page(&VersionQuery::all(), None, 100).unwrap();
+        assert!(!page.items.is_empty());
+        assert!(page.items.iter().all(|version| version.kind == VersionKind::Created));
     }
 
     #[test]

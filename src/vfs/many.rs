@@ -26,29 +26,41 @@ pub(crate) fn write(
         Some(_) => WriteOutcome::Written,
         None => WriteOutcome::Unchanged,
     };
-    let changes = write_numbered(session, files)?.into_iter();
+    let existing = |file: &NewFile<'_>| Existing::Compare { replace: file.replaces };
+    let changes = write_each(session, files, existing)?.into_iter();
     Ok(changes.map(|result| result.map(outcome)).collect())
 }
 
-/// As [`write`]. Returns the number of the change that wrote each file, or `None` if it had the same text already.
+/// Creates files in their order. Returns the number of the change that made each one. A file that is there already is an error.
 ///
 /// # Errors
 /// As [`write`].
-pub(crate) fn write_numbered(
+pub(crate) fn create(
     session: &Session,
     files: &[NewFile<'_>],
+) -> Result<Vec<Result<u64, FileError>>, StoreError> {
+    let changes = write_each(session, files, |_| Existing::Refuse)?.into_iter();
+    let number = |change: Option<u64>| change.ok_or(FileError::AlreadyExists);
+    Ok(changes.map(|result| result.and_then(number)).collect())
+}
+
+fn write_each(
+    session: &Session,
+    files: &[NewFile<'_>],
+    existing: impl Fn(&NewFile<'_>) -> Existing,
 ) -> Result<Vec<Result<Option<u64>, FileError>>, StoreError> {
     let mut results = Vec::with_capacity(files.len());
     while let Some(rest) = files.get(results.len()..).filter(|rest| !rest.is_empty()) {
         let short = rest.iter().take_while(|file| !is_long(file)).count();
         warm(session, rest.get(..short.min(WARMED)).unwrap_or_default())?;
         if let (0, Some(long)) = (short, rest.first()) {
-            results.push(of_file(with_path(long, |new| staged::write(session, new)))?);
+            let written = with_path(long, existing(long), |new| staged::write(session, new));
+            results.push(of_file(written)?);
             continue;
         }
         results.extend(session.run_together(short, |call, txn| {
             let file = rest.get(call).ok_or(StoreError::TooLarge)?;
-            of_file(with_path(file, |new| new.write(txn)))
+            of_file(with_path(file, existing(file), |new| new.write(txn)))
         })?);
     }
     Ok(results)
@@ -92,13 +104,14 @@ fn is_long(file: &NewFile<'_>) -> bool {
 /// Writes a file with `write`.
 fn with_path(
     file: &NewFile<'_>,
+    existing: Existing,
     write: impl FnOnce(&NewText<'_>) -> Result<Option<u64>, FileError>,
 ) -> Result<Option<u64>, FileError> {
     let path = MemoryPath::parse(file.path)?;
     let new = NewText {
         created: file.created.map(milliseconds),
         modified: file.modified.map(milliseconds),
-        ..NewText::new(&path, file.text, Existing::Compare { replace: file.replaces })
+        ..NewText::new(&path, file.text, existing)
     };
     write(&new)
 }

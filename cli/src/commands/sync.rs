@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use clap::Subcommand;
 use inmost::FileError;
 use inmost_console::Wiped;
 use inmost_keyd::{OpenSync, SyncFacts};
-use inmost_sync::{Member, Report, SyncError};
+use inmost_sync::{FolderPlace, Member, Report, SyncError, is_remote};
 use serde::Serialize;
 
 use crate::args::StoreArgs;
@@ -258,6 +258,7 @@ impl Sync {
 
 impl Init {
     fn run(&self) -> Result<(), Failure> {
+        check_folder(&self.device.place)?;
         let opened = Opened::new(&self.store, Input::Free)?;
         opened.circle().init(&self.device.place, &self.device.name).map_err(failure)?;
         opened.synchronise(false)
@@ -275,6 +276,7 @@ impl Invite {
 
 impl Join {
     fn run(&self) -> Result<(), Failure> {
+        check_folder(&self.device.place)?;
         let opened = Opened::new(&self.store, Input::Taken)?;
         let invitation = asked_invitation()?;
         let invitation = str::from_utf8(invitation.as_slice()).unwrap_or_default();
@@ -286,6 +288,7 @@ impl Join {
 
 impl Remove {
     fn run(&self) -> Result<(), Failure> {
+        check_folder(&self.to)?;
         let opened = Opened::new(&self.store, Input::Free)?;
         if !self.force {
             opened.synchronise(false)?;
@@ -301,6 +304,7 @@ impl Remove {
 
 impl Follow {
     fn run(&self) -> Result<(), Failure> {
+        check_folder(&self.place)?;
         let opened = Opened::new(&self.store, Input::Taken)?;
         let invitation = asked_invitation()?;
         let invitation = str::from_utf8(invitation.as_slice()).unwrap_or_default();
@@ -368,6 +372,15 @@ impl Leave {
         opened.circle().leave().map_err(failure)?;
         print(b"The store has left the circle. Its files stay, here and on the other devices.\n")
     }
+}
+
+/// Refuses a folder that is not there, before anything is asked or sent.
+fn check_folder(place: &Path) -> Result<(), Failure> {
+    if place.to_str().is_some_and(is_remote) {
+        return Ok(());
+    }
+    let found = FolderPlace::open(place).map(drop);
+    found.map_err(|error| failure(SyncError::PlaceUnavailable(error)))
 }
 
 /// The store of this command.

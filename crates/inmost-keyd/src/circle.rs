@@ -139,7 +139,7 @@ fn location(place: &Path) -> Result<String, SyncError> {
     if let Some(url) = place.to_str().filter(|location| is_remote(location)) {
         return Ok(url.to_owned());
     }
-    let absolute = place.canonicalize().map_err(SyncError::PlaceUnavailable)?;
+    let absolute = std::path::absolute(place).map_err(SyncError::PlaceUnavailable)?;
     let location = absolute.into_os_string().into_string();
     location.map_err(|_| SyncError::PlaceUnavailable(ErrorKind::InvalidInput.into()))
 }

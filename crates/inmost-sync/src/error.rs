@@ -105,7 +105,7 @@ impl SyncError {
             Self::InvalidInvitation => "Copy the whole line that `inmost sync invite` printed.",
             Self::KeptChanging => "Try again. What was changed is kept.",
             Self::NoFolder => {
-                "The hosts of a store in a database share it already: open it from each of them."
+                "Create a store in a folder. The hosts of one in a database share it already."
             }
             Self::NotAMember => {
                 "Begin a circle with `inmost sync init`, or join one with `inmost sync join`."

@@ -9,6 +9,9 @@ pub(crate) enum Rule {
     BranchesApart,
     /// An object is saved before it is put.
     SaveBeforePut,
+    /// What was noticed of a store is saved at once: a round that the place ends would forget that the store was put back, or what of a
+    /// plan a crash had left in it.
+    SaveNoticed,
     /// What is about to be shown is saved before.
     SaveBeforeShow,
     /// A store that was put back is recognised by its versions and its count of commits.
@@ -53,7 +56,7 @@ pub(crate) enum Rule {
 #[cfg(test)]
 impl Rule {
     /// All rules, those first without which schedules fail soonest.
-    pub(crate) const ALL: [Self; 22] = [
+    pub(crate) const ALL: [Self; 23] = [
         Self::CarryOver,
         Self::DropForgotten,
         Self::RenewForgotten,
@@ -76,6 +79,7 @@ impl Rule {
         Self::PublishCopies,
         Self::PublishHidden,
         Self::SaveBeforeShow,
+        Self::SaveNoticed,
     ];
 }
 

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use inmost::Session;
+use inmost::{Session, VaultOptions};
 use inmost_format::secret::Wiped;
 
 use crate::error::SyncError;
@@ -52,6 +52,9 @@ fn create_private(path: &Path) -> io::Result<File> {
 
 impl StateStore for StateFile<'_> {
     fn load(&self) -> Result<Option<Wiped<Vec<u8>>>, SyncError> {
+        if self.path.to_str().is_some_and(VaultOptions::is_url) {
+            return Err(SyncError::NoFolder);
+        }
         let sealed = match fs::read(&self.path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             read => read.map_err(SyncError::StateUnavailable)?,

@@ -69,15 +69,13 @@ impl Store for Session {
 
     fn create(&self, files: &[(&str, &str)]) -> Result<Vec<Result<u64, Refused>>, SyncError> {
         let paths: Vec<_> = files.iter().map(|(path, _)| listed(path).ok()).collect();
-        let new = paths.iter().zip(files).filter_map(|(path, (_, text))| {
-            Some(NewFile::new(path.as_ref()?, text).keep_existing())
-        });
+        let new = paths
+            .iter()
+            .zip(files)
+            .filter_map(|(path, (_, text))| Some(NewFile::new(path.as_ref()?, text)));
         let mut created = self.create_files(&new.collect::<Vec<_>>())?.into_iter();
         let result = |path: &Option<String>| match path.as_ref().and_then(|_| created.next()) {
-            Some(Ok(Some(version))) => Ok(version),
-            // Somebody else has made the same file.
-            Some(Ok(None)) => Err(Refused::Changed),
-            Some(Err(error)) => Err(error.into()),
+            Some(created) => created.map_err(Into::into),
             None => Err(Refused::Held),
         };
         Ok(paths.iter().map(result).collect())

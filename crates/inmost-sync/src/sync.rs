@@ -294,15 +294,19 @@ pub(crate) fn run(
     let mut run = Run { device, saved, states, store, now };
     let mut report = Report::default();
     run.begin(is_doubtful)?;
-    let listed = place.list().map_err(SyncError::PlaceUnavailable);
+    let mut listed = place.list().map_err(SyncError::PlaceUnavailable);
     // Without the place, local changes are captured all the same, so that their order is kept.
     let joins = run.device.vector.is_empty() && run.device.shown.is_empty();
     if joins {
-        let listed = listed.as_ref().map_err(copy_of)?;
-        run.pull(place, listed, &mut report, progress)?;
+        let found = listed?;
+        run.pull(place, &found, &mut report, progress)?;
+        listed = Ok(found);
     }
     run.capture()?;
     run.forget()?;
+    if holds(Rule::SaveNoticed) {
+        run.save()?;
+    }
     let listed = listed?;
     let mut whole = run.device.whole(place, &listed);
     // A place that is full or cannot be written can be read all the same.
@@ -359,10 +363,6 @@ pub(crate) fn run(
     Ok(report)
 }
 
-fn copy_of(error: &SyncError) -> SyncError {
-    SyncError::PlaceUnavailable(std::io::Error::other(error.to_string()))
-}
-
 struct Run<'r, S, T> {
     device: Device,
     saved: Wiped<Vec<u8>>,
@@ -414,7 +414,6 @@ impl<S: StateStore, T: Store> Run<'_, S, T> {
                 Err(SyncError::KeptChanging) if attempt < ATTEMPTS => {}
                 captured => {
                     let is_published = captured?;
-                    // What differs in numbers only is found again.
                     return if is_published && holds(Rule::SaveBeforePut) {
                         self.save()
                     } else {

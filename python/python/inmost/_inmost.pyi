@@ -652,8 +652,8 @@ class Sync:
     """A store's part in a circle of devices. They exchange sealed objects in a place that nobody has to trust.
 
     A place is a folder that exists, and that a sync program, a network drive or a stick carries between the devices; not the
-    folder of the store. `docs/SYNC.md` says what is promised. Calls on one store wait for each other. Errors are
-    those below `SyncError`; a store in memory or in a database raises `NoFolder`.
+    folder of the store. `docs/SYNC.md` says what is promised. Calls on one store wait for each other. They raise
+    what is below `SyncError`, such as `NoFolder` for a store in memory or in a database, and errors of the store and of files.
     """
 
     def init(self, place: str | PathLike[str], name: str) -> None:

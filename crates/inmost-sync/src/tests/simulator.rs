@@ -292,15 +292,8 @@ impl World {
                 }
             }
             "no place" => {
-                let (is_absent, is_full) = (self.rng.is_one_in(2), self.rng.is_one_in(2));
-                let place = self.place(device).clone();
-                let set = |is_absent, is_full| {
-                    let mut objects = place.0.borrow_mut();
-                    (objects.is_absent, objects.is_full) = (is_absent, is_full);
-                };
-                set(is_absent, is_full);
-                let _ = self.sync(device, false);
-                set(false, false);
+                let is_absent = self.rng.is_one_in(2);
+                self.sync_without_place(device, is_absent, false);
             }
             _ => {}
         }
@@ -420,7 +413,14 @@ impl World {
             for _ in 0..acts {
                 self.act(device);
             }
-            self.sync(device, acts > 0).unwrap();
+            if self.rng.is_one_in(2) {
+                self.sync_without_place(device, true, acts > 0);
+                for _ in 0..self.rng.below(9) {
+                    self.act(device);
+                }
+            } else {
+                self.sync(device, acts > 0).unwrap();
+            }
             // Somebody accepts it. Until then, another copy that is put back would not be noticed.
             self.sync(device, false).unwrap();
             return;
@@ -437,6 +437,18 @@ impl World {
             self.published.extend(before);
         }
         report.map_err(|error| error.to_string())
+    }
+
+    /// A device tries to synchronise while the place is absent, or perhaps full.
+    pub(super) fn sync_without_place(&mut self, device: usize, is_absent: bool, is_doubtful: bool) {
+        let place = self.place(device).clone();
+        let set = |is_absent, is_full| {
+            let mut objects = place.0.borrow_mut();
+            (objects.is_absent, objects.is_full) = (is_absent, is_full);
+        };
+        set(is_absent, self.rng.is_one_in(2));
+        let _ = self.sync(device, is_doubtful);
+        set(false, false);
     }
 
     pub(super) fn make_quiet(&mut self, first: usize) {

@@ -19,6 +19,9 @@ pub(super) fn failure(seed: u64) -> Option<String> {
             if world.rng.is_one_in(2) {
                 world.crash(device);
             }
+            if world.rng.is_one_in(4) {
+                world.sync_without_place(device, true, false);
+            }
         }
         let expected = world.tree(device);
         // The backup of one that has nothing to lose is put back.

@@ -55,7 +55,7 @@ fn an_error_of_a_round_is_shown_in_the_status_alone() {
     wait_until("it fails", || rounds(&laptop)["last_error"].is_string());
     for args in [&["status"][..], &["sync", "status"]] {
         let out = laptop.run(args, "").expect(0).out;
-        assert!(out.contains("the last one failed: the place of the circle"), "{out}");
+        assert!(out.contains("the last one failed: The place of the circle"), "{out}");
     }
     for args in [&["ls"][..], &["cat", "/memories/list.md"]] {
         // Nothing on standard error.

@@ -22,9 +22,9 @@ if ! cmp -s tests/sync/requirements.txt "$tools/installed"; then
   cp tests/sync/requirements.txt "$tools/installed"
 fi
 
-features=inmost-cli/s3,inmost-cli/webdav
-cargo test --quiet --locked --features "$features" --lib place::
-cargo build --quiet --locked --features "$features"
+built=(--quiet --locked --package inmost-cli --package inmost-sync --features inmost-cli/s3,inmost-cli/webdav)
+cargo test "${built[@]}" --lib place::
+cargo build "${built[@]}"
 inmost=${CARGO_TARGET_DIR:-target}/debug/inmost
 "$tools/bin/python" tests/sync/places.py "$inmost"
 "$tools/bin/python" tests/sync/syncthing.py "$inmost"

@@ -57,6 +57,7 @@ pub(crate) enum Rule {
 impl Rule {
     /// All rules, those first without which schedules fail soonest.
     pub(crate) const ALL: [Self; 23] = [
+        Self::SaveNoticed,
         Self::CarryOver,
         Self::DropForgotten,
         Self::RenewForgotten,
@@ -79,7 +80,6 @@ impl Rule {
         Self::PublishCopies,
         Self::PublishHidden,
         Self::SaveBeforeShow,
-        Self::SaveNoticed,
     ];
 }
 

@@ -138,6 +138,7 @@ impl World {
             return;
         }
         self.see(device);
+        self.read_again(device);
         self.sync(device, false).unwrap();
         let mut state = self.state(device);
         let label = format!("device {other}");
@@ -161,8 +162,17 @@ impl World {
     /// A device follows the others into a newer circle. There may be several, if devices were removed by several at once.
     fn follow(&mut self, device: usize, circle: usize) {
         if circle > self.nodes[device].circle {
+            self.read_again(device);
             let state = self.state(device);
             self.go_on(device, state, circle);
+        }
+    }
+
+    /// One that was put back reads all that it had published, before it leaves the place that has it.
+    fn read_again(&mut self, device: usize) {
+        if self.nodes[device].was_put_back {
+            self.arrive(device, self.nodes[device].circle);
+            self.sync(device, false).unwrap();
         }
     }
 

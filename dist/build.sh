@@ -42,9 +42,10 @@ flags="--cfg poly1305_backend=\"soft\" --remap-path-prefix=$PWD=/inmost --remap-
 flags+=" --remap-path-prefix=$(rustc --print sysroot)=/rust --remap-path-prefix=$target=/target"
 export CFLAGS="-ffile-prefix-map=$cargo_home=/cargo"
 
-# program TRIPLE: a static program.
+# program TRIPLE: a static program. cargo-zigbuild drops rustc's `-static-pie`, which would load it at the same address each time.
 program() {
-  RUSTFLAGS=$flags cargo zigbuild --release --locked --package inmost-cli --features postgres --bin inmost --target "$1"
+  RUSTFLAGS=$flags cargo-zigbuild rustc --release --locked --package inmost-cli --features postgres --bin inmost --target "$1" \
+    -- -C link-arg=-pie
 }
 
 # extensions TRIPLE GLIBC TAG: the extension modules for Python and Node.js, with the program of x86_64.

@@ -34,6 +34,7 @@ for arch in x86_64 aarch64; do
   mkdir -p "$work/$arch/tmp"
   tar -xzf "$files"/inmost-*-"$arch"-linux.tar.gz -C "$work/$arch" --strip-components 1
   [ "$(find "$work/$arch/man" -name '*.1' | wc -l)" -gt 20 ] || fail 'there are no manual pages'
+  [[ $(readelf --file-header "$work/$arch/inmost") =~ Type:\ +DYN ]] || fail "the program for $arch is always loaded at the same address"
 done
 session "$work/x86_64/tmp/notes" /tmp/notes chroot "$work/x86_64" /inmost
 cp "$(command -v qemu-aarch64-static)" "$work/aarch64/qemu"

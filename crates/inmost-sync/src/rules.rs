@@ -57,7 +57,6 @@ pub(crate) enum Rule {
 impl Rule {
     /// All rules, those first without which schedules fail soonest.
     pub(crate) const ALL: [Self; 23] = [
-        Self::SaveNoticed,
         Self::CarryOver,
         Self::DropForgotten,
         Self::RenewForgotten,
@@ -80,6 +79,7 @@ impl Rule {
         Self::PublishCopies,
         Self::PublishHidden,
         Self::SaveBeforeShow,
+        Self::SaveNoticed,
     ];
 }
 

@@ -12,6 +12,7 @@ use crate::chains::{Dot, LogId, Tag};
 use crate::device::Device;
 use crate::object::{Changes, seal};
 use crate::pool::Pool;
+use crate::rules::{Rule, switch};
 use crate::sync::run;
 
 type Objects = BTreeMap<Dot, Vec<u8>>;
@@ -99,6 +100,35 @@ fn history() -> Vec<(Objects, Machine)> {
     }
     moments.push((objects(&shared), Machine::new("phone")));
     moments
+}
+
+/// What a device has whose store was put back while it could not reach the place, and whose next file got the number of a lost one.
+fn put_back_away_from_its_place() -> Files {
+    let (shared, laptop) = (place(&Objects::new()), Machine::new("laptop"));
+    laptop.write("a", "a1\n");
+    laptop.sync(&shared);
+    let backup = laptop.store.clone();
+    laptop.write("b", "b1\n");
+    laptop.sync(&shared);
+    let laptop = Machine { store: backup, ..laptop };
+    shared.0.borrow_mut().is_absent = true;
+    let device = (&laptop.state, &laptop.store);
+    run(device.0, device.1, &shared.of(0), (false, super::DAY), &mut |_| ()).unwrap_err();
+    shared.0.borrow_mut().is_absent = false;
+    laptop.write("c", "c1\n");
+    laptop.sync(&shared);
+    laptop.files()
+}
+
+#[test]
+fn a_round_without_its_place_remembers_that_the_store_was_put_back() {
+    let files = [("a", "a1\n"), ("b", "b1\n"), ("c", "c1\n")];
+    let files: Files = files.map(|(path, text)| (path.to_owned(), text.to_owned())).into();
+    assert_eq!(put_back_away_from_its_place(), files);
+    switch::OFF.set(Some(Rule::SaveNoticed));
+    let forgotten = put_back_away_from_its_place();
+    switch::OFF.set(None);
+    assert_ne!(forgotten, files);
 }
 
 /// The attacks on these objects, by name.

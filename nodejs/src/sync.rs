@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use inmost::Wiped;
 use inmost_keyd::OpenSync;
 use inmost_sync::{Report, Status, SyncError};
 use napi::bindgen_prelude::AsyncTask;
@@ -11,6 +12,7 @@ use crate::progress::{NativeProgress, counter};
 use crate::records::number;
 use crate::store::NativeStore;
 use crate::task::{Convert, Work, plain};
+use crate::text::Text;
 
 /// What a synchronisation did.
 #[napi(object, object_from_js = false)]
@@ -19,10 +21,13 @@ pub struct SyncReport {
     pub received: i64,
     pub changed: i64,
     pub waiting: i64,
-    pub copies: Vec<String>,
-    pub held: Vec<String>,
+    #[napi(ts_type = "Array<string>")]
+    pub copies: Vec<Text>,
+    #[napi(ts_type = "Array<string>")]
+    pub held: Vec<Text>,
     pub unforgotten: i64,
-    pub kept: Vec<String>,
+    #[napi(ts_type = "Array<string>")]
+    pub kept: Vec<Text>,
 }
 
 /// Another device of a circle.
@@ -73,6 +78,7 @@ impl NativeStore {
         invitation: String,
         name: String,
     ) -> AsyncTask<Work<()>> {
+        let invitation = Wiped::new(invitation);
         self.with_sync(plain, move |circle| circle.join(place.as_ref(), &invitation, &name))
     }
 
@@ -85,13 +91,14 @@ impl NativeStore {
     /// Follows the other devices into the place that they have gone on in.
     #[napi(ts_return_type = "Promise<void>")]
     pub fn sync_follow(&self, place: String, invitation: String) -> AsyncTask<Work<()>> {
+        let invitation = Wiped::new(invitation);
         self.with_sync(plain, move |circle| circle.follow(place.as_ref(), &invitation))
     }
 
     /// The invitation for another device: a secret.
     #[napi(ts_return_type = "Promise<string>")]
-    pub fn sync_invitation(&self) -> AsyncTask<Work<String>> {
-        self.with_sync(plain, |circle| Ok(circle.invitation()?.as_str().to_owned()))
+    pub fn sync_invitation(&self) -> AsyncTask<Work<Text>> {
+        self.with_sync(plain, |circle| Ok(Text::of(circle.invitation()?.as_str())))
     }
 
     /// Sends what has changed, reads what the others have sent, and shows both.
@@ -124,10 +131,10 @@ fn report(report: Report) -> SyncReport {
         received: size(received),
         changed: size(changed),
         waiting: size(waiting),
-        copies,
-        held,
+        copies: texts(copies),
+        held: texts(held),
         unforgotten: size(unforgotten),
-        kept,
+        kept: texts(kept),
     }
 }
 
@@ -145,6 +152,10 @@ fn status(status: Status) -> SyncStatus {
         conflicts: size(conflicts),
         forks: size(forks),
     }
+}
+
+fn texts(paths: Vec<String>) -> Vec<Text> {
+    paths.into_iter().map(|path| Text::of(&Wiped::new(path))).collect()
 }
 
 fn size(size: usize) -> i64 {

@@ -183,16 +183,16 @@ def variants(file: str, enum: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("file", "enum", "base"),
+    ("file", "enum", "base", "least"),
     [
-        ("src/session/error.rs", "StoreError", errors.StoreError),
-        ("src/vfs/error.rs", "FileError", errors.FileError),
-        ("crates/inmost-sync/src/error.rs", "SyncError", errors.SyncError),
+        ("src/session/error.rs", "StoreError", errors.StoreError, 20),
+        ("src/vfs/error.rs", "FileError", errors.FileError, 20),
+        ("crates/inmost-sync/src/error.rs", "SyncError", errors.SyncError, 14),
     ],
 )
-def test_each_fact_has_an_exception_of_its_own(file: str, enum: str, base: type[errors.Error]) -> None:
+def test_each_fact_has_an_exception_of_its_own(file: str, enum: str, base: type[errors.Error], least: int) -> None:
     facts = variants(file, enum)
-    assert len(facts) >= 14
+    assert len(facts) >= least
     names = {"AlreadyExists": "StoreAlreadyExists"} if enum == "StoreError" else {}
     for fact in facts:
         if (enum, fact) in {("FileError", "Store"), ("SyncError", "Store"), ("SyncError", "File")}:

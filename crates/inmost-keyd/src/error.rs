@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use inmost::{KdfCost, StoreError};
+use inmost_sync::SyncError;
 use serde::{Deserialize, Serialize};
 
 /// Why a program cannot connect to the key daemon of a store, or cannot become one.
@@ -99,9 +100,7 @@ impl DaemonError {
             Self::Killed => {
                 "Give the container or the machine more memory. A store with a smaller cost (`--kdf-memory-mib`) needs less."
             }
-            Self::NotAMember => {
-                "Begin a circle with `inmost sync init`, or join one with `inmost sync join`."
-            }
+            Self::NotAMember => SyncError::NotAMember.advice(),
             Self::NotFound { .. } => {
                 "If that process is a key daemon, use its XDG_RUNTIME_DIR and the path with which the store was unlocked, or end it with SIGTERM. Otherwise wait for it."
             }

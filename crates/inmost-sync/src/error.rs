@@ -68,7 +68,7 @@ pub enum SyncError {
 }
 
 impl SyncError {
-    /// The fact's name, in words for every language that the store is used from.
+    /// The name of the fact: that of the variant. For an error of the store or of a file it is the name that that one has.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -182,4 +182,38 @@ mod wire {
         ErrorKind::TimedOut,
         ErrorKind::Unsupported,
     ];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_error_has_its_name_a_sentence_and_advice() {
+        use SyncError as E;
+        let io = || io::Error::from(ErrorKind::NotFound);
+        for error in [
+            E::AlreadyMember,
+            E::ChangeTooLarge,
+            E::InvalidDeviceName,
+            E::InvalidInvitation,
+            E::KeptChanging,
+            E::NoFolder,
+            E::NotAMember,
+            E::OtherCircle,
+            E::PlaceNotEmpty,
+            E::PlaceOverlapsStore,
+            E::PlaceUnavailable(io()),
+            E::StateUnavailable(io()),
+            E::StateUnreadable,
+            E::UnknownDevice("desk".to_owned()),
+        ] {
+            assert_eq!(format!("{error:?}").split('(').next(), Some(error.name()));
+            for text in [error.to_string(), error.advice().to_owned()] {
+                assert!(text.ends_with('.') && text.len() > 15, "{text}");
+            }
+        }
+        let of_file = E::File(FileError::NotFound);
+        assert_eq!((of_file.name(), of_file.advice()), ("NotFound", ""));
+    }
 }

@@ -96,12 +96,6 @@ impl FolderPlace {
         Ok(Self { folder })
     }
 
-    /// Its absolute path.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.folder
-    }
-
     fn file(&self, dot: &Dot) -> PathBuf {
         self.folder.join(path(dot))
     }

@@ -28,16 +28,14 @@ pub(crate) struct StateFile<'s> {
 impl StateFile<'_> {
     /// Refuses a place whose objects would be files of the store, or that would carry the store itself to other devices.
     pub(crate) fn check_apart_from(&self, location: &str) -> Result<(), SyncError> {
-        let store = self.path.parent().and_then(|folder| folder.canonicalize().ok());
-        let place = Path::new(location).canonicalize().ok().filter(|_| !is_remote(location));
-        match (store, place) {
-            (Some(store), Some(place))
-                if store.starts_with(&place) || place.starts_with(&store) =>
-            {
-                Err(SyncError::PlaceOverlapsStore)
-            }
-            _ => Ok(()),
+        if is_remote(location) {
+            return Ok(());
         }
+        let store = self.path.parent().unwrap_or(Path::new("."));
+        let store = store.canonicalize().map_err(SyncError::StateUnavailable)?;
+        let place = Path::new(location).canonicalize().map_err(SyncError::PlaceUnavailable)?;
+        let overlaps = store.starts_with(&place) || place.starts_with(&store);
+        if overlaps { Err(SyncError::PlaceOverlapsStore) } else { Ok(()) }
     }
 }
 

@@ -98,8 +98,8 @@ impl<'s> Sync<'s> {
     /// [`run`](Self::run). An empty place is taken for one that has not arrived yet.
     ///
     /// # Errors
-    /// [`SyncError::InvalidDeviceName`]; [`SyncError::AlreadyMember`]; [`SyncError::InvalidInvitation`]; [`SyncError::OtherCircle`] if the place has
-    /// objects and no first one of this circle.
+    /// [`SyncError::InvalidDeviceName`]; [`SyncError::AlreadyMember`]; [`SyncError::PlaceOverlapsStore`];
+    /// [`SyncError::InvalidInvitation`]; [`SyncError::OtherCircle`] if the place has objects and no first one of this circle.
     pub fn join(
         &self,
         place: &impl Place,
@@ -115,7 +115,7 @@ impl<'s> Sync<'s> {
     /// [`run`](Self::run) is taken along, so run once before; the next run publishes it in the new one.
     ///
     /// # Errors
-    /// [`SyncError::NotAMember`]; [`SyncError::UnknownDevice`]; [`SyncError::PlaceNotEmpty`];
+    /// [`SyncError::NotAMember`]; [`SyncError::UnknownDevice`]; [`SyncError::PlaceNotEmpty`]; [`SyncError::PlaceOverlapsStore`];
     /// [`SyncError::ChangeTooLarge`] if all files, with the earlier texts that they carry, exceed 512 MiB. Then nothing has changed.
     pub fn remove(
         &self,
@@ -136,7 +136,8 @@ impl<'s> Sync<'s> {
     /// to its own circle, only the place changes.
     ///
     /// # Errors
-    /// [`SyncError::NotAMember`]; [`SyncError::InvalidInvitation`]; [`SyncError::OtherCircle`] as for [`join`](Self::join);
+    /// [`SyncError::NotAMember`]; [`SyncError::PlaceOverlapsStore`]; [`SyncError::InvalidInvitation`]; [`SyncError::OtherCircle`] as for
+    /// [`join`](Self::join);
     /// [`SyncError::ChangeTooLarge`] as for [`remove`](Self::remove). Then nothing has changed.
     pub fn follow(
         &self,
@@ -304,7 +305,7 @@ pub(crate) fn run(
     }
     run.capture()?;
     run.forget()?;
-    if holds(Rule::SaveNoticed) {
+    if holds(Rule::SaveBeforePut) {
         run.save()?;
     }
     let listed = listed?;
@@ -412,14 +413,7 @@ impl<S: StateStore, T: Store> Run<'_, S, T> {
         for attempt in 1.. {
             match self.device.capture(self.store, settled, self.now) {
                 Err(SyncError::KeptChanging) if attempt < ATTEMPTS => {}
-                captured => {
-                    let is_published = captured?;
-                    return if is_published && holds(Rule::SaveBeforePut) {
-                        self.save()
-                    } else {
-                        Ok(())
-                    };
-                }
+                captured => return captured.map(drop),
             }
         }
         Ok(())

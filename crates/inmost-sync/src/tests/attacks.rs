@@ -125,7 +125,7 @@ fn a_round_without_its_place_remembers_that_the_store_was_put_back() {
     let files = [("a", "a1\n"), ("b", "b1\n"), ("c", "c1\n")];
     let files: Files = files.map(|(path, text)| (path.to_owned(), text.to_owned())).into();
     assert_eq!(put_back_away_from_its_place(), files);
-    switch::OFF.set(Some(Rule::SaveNoticed));
+    switch::OFF.set(Some(Rule::SaveBeforePut));
     let forgotten = put_back_away_from_its_place();
     switch::OFF.set(None);
     assert_ne!(forgotten, files);

@@ -142,16 +142,24 @@ impl Device {
         Ok(())
     }
 
-    /// Takes note of what of the plan is in the store: after it was carried out, or after a crash. The rest stays as it was shown.
-    pub(crate) fn recover(&mut self, store: &impl Store, done: &Done) -> Result<(), SyncError> {
+    /// Takes note of what of the plan is in the store: after it was carried out, or after a crash, of which nothing is known. The rest
+    /// stays as it was shown.
+    pub(crate) fn recover(
+        &mut self,
+        store: &impl Store,
+        known: Option<&Done>,
+    ) -> Result<(), SyncError> {
         if self.plan.is_empty() {
             return Ok(());
         }
+        let nothing = Done::default();
+        let done = known.unwrap_or(&nothing);
         let files = store.files()?;
         let mapped: BTreeSet<u64> = self.shown.values().map(|shown| shown.number).collect();
         let fresh = files.iter().filter(|(number, _)| !mapped.contains(number));
-        let fresh: BTreeMap<&str, (u64, &Entry)> =
+        let mut fresh: BTreeMap<&str, (u64, &Entry)> =
             fresh.map(|(number, entry)| (entry.path.as_str(), (*number, entry))).collect();
+        let mut missing = Vec::new();
         for (id, planned) in std::mem::take(&mut self.plan) {
             let version = done.versions.get(&id).copied();
             match (planned, self.shown.get_mut(&id)) {
@@ -167,24 +175,60 @@ impl Device {
                     }
                 }
                 (Some(want), None) => {
-                    let Some((number, entry)) = fresh.get(want.path.as_str()) else {
-                        if !holds(Rule::HeldIsNotGone) {
-                            self.shown.insert(id, want);
-                        }
-                        continue;
+                    let at_path = fresh.get(want.path.as_str()).copied();
+                    let is_made = match at_path {
+                        Some((_, entry)) if version == Some(entry.version) => true,
+                        Some((_, entry)) => store.read(&entry.path)?.as_ref() == Some(&want.text),
+                        None => false,
                     };
-                    let mut made = Shown { number: *number, version: entry.version, ..want };
-                    if version != Some(entry.version)
-                        && store.read(&entry.path)?.as_ref() != Some(&made.text)
-                    {
-                        // It was changed right after it was made.
-                        let Some(version) = version else { continue };
-                        made.version = version;
+                    if let Some((number, entry)) = at_path.filter(|_| is_made) {
+                        fresh.remove(want.path.as_str());
+                        let mut made = Shown { number, version: entry.version, ..want };
+                        made.step(made.version);
+                        self.shown.insert(id, made);
+                    } else {
+                        missing.push((id, want));
                     }
-                    made.step(made.version);
-                    self.shown.insert(id, made);
                 }
                 (None, None) => {}
+            }
+        }
+        self.recover_moved(store, known, missing, fresh)
+    }
+
+    /// Recognises new files that somebody has changed or moved since they were made: by the number of the change that made them, or by
+    /// their texts after a crash, when that number is not known.
+    fn recover_moved(
+        &mut self,
+        store: &impl Store,
+        known: Option<&Done>,
+        missing: Vec<(FileId, Shown)>,
+        fresh: BTreeMap<&str, (u64, &Entry)>,
+    ) -> Result<(), SyncError> {
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let mut texts = Vec::new();
+        if known.is_none() {
+            for (path, made) in &fresh {
+                texts.extend(store.read(path)?.map(|text| (text, *made)));
+            }
+        }
+        let texts = texts.iter().filter(|(text, _)| !text.is_empty());
+        let mut by_text: BTreeMap<&str, (u64, &Entry)> =
+            texts.map(|(text, made)| (text.as_str(), *made)).collect();
+        let by_number: BTreeMap<u64, &Entry> = fresh.into_values().collect();
+        for (id, want) in missing {
+            let version = known.and_then(|done| done.versions.get(&id));
+            let made = version.and_then(|version| Some((*version, *by_number.get(version)?)));
+            if let Some((number, entry)) = made.or_else(|| by_text.remove(want.text.as_str())) {
+                // If its text was changed too, that is still to be seen.
+                let version = version.copied().unwrap_or(entry.version);
+                let mut made = Shown { number, version, ..want };
+                made.step(version);
+                self.shown.insert(id, made);
+            } else if !holds(Rule::HeldIsNotGone) {
+                self.shown.insert(id, want);
             }
         }
         Ok(())

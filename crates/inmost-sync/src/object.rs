@@ -76,6 +76,7 @@ pub(crate) enum Change {
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Sealed {
     pub(crate) dot: Dot,
+    #[serde(with = "serde_bytes")]
     pub(crate) bytes: Vec<u8>,
 }
 

@@ -10,7 +10,6 @@ use inmost_format::crypto::keys::CircleKey;
 use inmost_format::secret::Wiped;
 use serde::{Deserialize, Serialize};
 
-use crate::apply::Done;
 use crate::device::{Device, random};
 use crate::error::SyncError;
 use crate::invitation;
@@ -170,8 +169,9 @@ impl<'s> Sync<'s> {
     /// [`SyncError`]
     pub fn synchronise(&self, progress: &mut dyn FnMut(usize)) -> Result<Report, SyncError> {
         let _turn = self.session.sync_turn()?;
-        let place = open_place(&self.device()?.place).map_err(SyncError::PlaceUnavailable)?;
-        self.run_at(&place, progress)
+        let loaded = load(&self.file)?;
+        let place = open_place(&loaded.0.place).map_err(SyncError::PlaceUnavailable)?;
+        self.run_at(loaded, &place, progress)
     }
 
     /// Publishes, reads and shows changes, once. An error or a crash loses nothing: the next run goes on.
@@ -184,11 +184,12 @@ impl<'s> Sync<'s> {
         progress: &mut dyn FnMut(usize),
     ) -> Result<Report, SyncError> {
         let _turn = self.session.sync_turn()?;
-        self.run_at(place, progress)
+        self.run_at(load(&self.file)?, place, progress)
     }
 
     fn run_at(
         &self,
+        loaded: Loaded,
         place: &impl Place,
         progress: &mut dyn FnMut(usize),
     ) -> Result<Report, SyncError> {
@@ -197,7 +198,7 @@ impl<'s> Sync<'s> {
             AnchorStatus::Unknown | AnchorStatus::WasMissing
         );
         let session = self.session.acting_as("sync");
-        run(&self.file, &session, place, (is_doubtful, now()), progress)
+        run(loaded, &self.file, &session, place, (is_doubtful, now()), progress)
     }
 
     /// What is known of the circle.
@@ -278,20 +279,23 @@ fn invited(place: &impl Place, invitation: &str) -> Result<Circle, SyncError> {
     Err(SyncError::OtherCircle)
 }
 
-fn load(states: &impl StateStore) -> Result<(Device, Wiped<Vec<u8>>), SyncError> {
+/// A device and what it was decoded from.
+type Loaded = (Device, Wiped<Vec<u8>>);
+
+pub(crate) fn load(states: &impl StateStore) -> Result<Loaded, SyncError> {
     let saved = states.load()?.ok_or(SyncError::NotAMember)?;
     Ok((Device::decode(saved.as_slice())?, saved))
 }
 
 /// One run. Every step that another one relies on is saved first.
 pub(crate) fn run(
+    (device, saved): Loaded,
     states: &impl StateStore,
     store: &impl Store,
     place: &impl Place,
     (is_doubtful, now): (bool, u64),
     progress: &mut dyn FnMut(usize),
 ) -> Result<Report, SyncError> {
-    let (device, saved) = load(states)?;
     let mut run = Run { device, saved, states, store, now };
     let mut report = Report::default();
     run.begin(is_doubtful)?;
@@ -326,7 +330,7 @@ pub(crate) fn run(
         }
         let done = run.device.carry_out(store)?;
         report.changed += done.changed;
-        run.device.recover(store, &done)?;
+        run.device.recover(store, Some(&done))?;
         is_done = !done.is_overtaken;
         if !is_done {
             run.capture()?;
@@ -390,7 +394,7 @@ impl<S: StateStore, T: Store> Run<'_, S, T> {
             self.device.plan.clear();
             self.device.begin_log()?;
         }
-        self.device.recover(self.store, &Done::default())
+        self.device.recover(self.store, None)
     }
 
     /// Takes over what was forgotten in the store.

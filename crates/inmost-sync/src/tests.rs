@@ -26,9 +26,12 @@ use crate::chains::{Dot, LogId, Tag, Vector};
 use crate::device::Device;
 use crate::error::SyncError;
 use crate::object::{Change, Changes, Circle, seal};
+use crate::place::Place;
 use crate::pool::Pool;
 use crate::rules::{Rule, switch};
-use crate::sync::run;
+use crate::state_file::StateStore;
+use crate::store::Store;
+use crate::sync::{self, Report};
 
 #[test]
 fn devices_show_the_same_files_and_lose_nothing() {
@@ -98,6 +101,17 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|text| text.parse().ok())
 }
 
+/// A run of what was saved.
+fn run(
+    states: &impl StateStore,
+    store: &impl Store,
+    place: &impl Place,
+    now: (bool, u64),
+    progress: &mut dyn FnMut(usize),
+) -> Result<Report, SyncError> {
+    sync::run(sync::load(states)?, states, store, place, now, progress)
+}
+
 fn circle(key: u8) -> Circle {
     let key = SecretBytes::init_with(|bytes| bytes.fill(key));
     Circle { id: StoreId([1; 16]), key: CircleKey::new(key) }
@@ -120,7 +134,7 @@ impl Laptop {
         self.session.files().write(&format!("/memories/{path}"), text).unwrap();
     }
 
-    fn sync(&self, place: &MemoryPlace) -> crate::sync::Report {
+    fn sync(&self, place: &MemoryPlace) -> Report {
         run(&self.state, &self.session, &place.of(0), (false, DAY), &mut |_| ()).unwrap()
     }
 
@@ -226,6 +240,33 @@ fn renames_deletions_and_swaps_reach_the_other_device() {
         assert!(tree.contains(&((*path).to_owned(), (*text).to_owned())), "{tree:?}");
     }
     assert!(tree.iter().any(|(_, text)| text == expected[1].1), "{tree:?}");
+}
+
+#[test]
+fn files_that_were_swapped_after_an_interrupted_round_are_not_made_again() {
+    let mut swaps = 0;
+    for steps in 0..6 {
+        let (place, laptop, desk) = pair();
+        let (one, other) = (("a", "one\n"), ("b", "two\n"));
+        laptop.write(one.0, one.1);
+        laptop.write(other.0, other.1);
+        laptop.sync(&place);
+        desk.state.0.set(Some((steps, false)));
+        let _ = run(&desk.state, &desk.session, &place.of(0), (false, DAY), &mut |_| ());
+        desk.state.0.set(None);
+        let mut expected = files(&[one, other]);
+        if desk.tree() == expected {
+            let desk = desk.session.files();
+            for (old, new) in [("a", "t"), ("b", "a"), ("t", "b")] {
+                desk.rename(&format!("/memories/{old}"), &format!("/memories/{new}")).unwrap();
+            }
+            expected = files(&[("a", other.1), ("b", one.1)]);
+            swaps += 1;
+        }
+        quiet(&place, &laptop, &desk);
+        assert_eq!(desk.tree(), expected, "{steps}");
+    }
+    assert!(swaps > 1, "no round was interrupted after it had made the files");
 }
 
 #[test]

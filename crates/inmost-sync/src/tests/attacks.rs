@@ -8,12 +8,12 @@ use std::rc::Rc;
 
 use super::circle;
 use super::model::{MemoryPlace, MemoryState, ModelStore};
+use super::run;
 use crate::chains::{Dot, LogId, Tag};
 use crate::device::Device;
 use crate::object::{Changes, seal};
 use crate::pool::Pool;
 use crate::rules::{Rule, switch};
-use crate::sync::run;
 
 type Objects = BTreeMap<Dot, Vec<u8>>;
 type Files = BTreeMap<String, String>;

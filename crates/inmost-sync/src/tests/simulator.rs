@@ -8,10 +8,11 @@ use std::rc::Rc;
 use inmost_format::crypto::rng::seeded::dangerous_seed;
 
 use super::model::{Fuse, MemoryPlace, MemoryState, ModelStore, Objects};
+use super::run;
 use crate::chains::{Dot, LogId, Tag};
 use crate::device::Device;
 use crate::object::Circle;
-use crate::sync::{Report, run};
+use crate::sync::Report;
 
 /// The failure of a schedule; `None` if it holds.
 pub(super) fn failure(seed: u64, is_shown: bool) -> Option<String> {
@@ -138,7 +139,10 @@ impl World {
             return;
         }
         self.see(device);
-        self.read_again(device);
+        if self.nodes.iter().any(|node| node.was_put_back) {
+            // What one that was put back has published is in the old place only.
+            self.arrive(device, self.nodes[device].circle);
+        }
         self.sync(device, false).unwrap();
         let mut state = self.state(device);
         let label = format!("device {other}");

@@ -59,6 +59,20 @@ pub(crate) struct Device {
     pub(crate) was_doubtful: bool,
 }
 
+/// Tells states of a device apart, at less cost than their encodings: with 10,000 files, encoding takes half of a round.
+#[derive(PartialEq)]
+pub(crate) struct Mark {
+    log: LogId,
+    vector: Vector,
+    shown: Vec<(FileId, u64, u64)>,
+    plan: Vec<FileId>,
+    former: usize,
+    outbox: usize,
+    remembered: usize,
+    commit: u64,
+    was_doubtful: bool,
+}
+
 /// A file of the store as it was shown last.
 #[derive(Clone, PartialEq)]
 pub(crate) struct Shown {
@@ -184,6 +198,22 @@ impl Device {
     pub(crate) fn base_of(&self, head: &TextHead) -> Base {
         let vector = self.chains.join([&head.over, &Vector::from_iter([head.dot])]);
         Base { vector, text: head.text.clone() }
+    }
+
+    /// What differs whenever a step of a run has changed something, but for [`forget`](Self::forget) and two plans for the same files.
+    pub(crate) fn mark(&self) -> Mark {
+        let shown = |(id, shown): (&FileId, &Shown)| (*id, shown.number, shown.version);
+        Mark {
+            log: self.log,
+            vector: self.vector.clone(),
+            shown: self.shown.iter().map(shown).collect(),
+            plan: self.plan.keys().copied().collect(),
+            former: self.former.len(),
+            outbox: self.outbox.len(),
+            remembered: self.remembered.len(),
+            commit: self.commit,
+            was_doubtful: self.was_doubtful,
+        }
     }
 
     pub(crate) fn encode(&self) -> Result<Wiped<Vec<u8>>, SyncError> {

@@ -10,7 +10,7 @@ use inmost_format::crypto::keys::CircleKey;
 use inmost_format::secret::Wiped;
 use serde::{Deserialize, Serialize};
 
-use crate::device::{Device, random};
+use crate::device::{Device, Mark, random};
 use crate::error::SyncError;
 use crate::invitation;
 use crate::object::{Circle, is_label, open};
@@ -169,9 +169,9 @@ impl<'s> Sync<'s> {
     /// [`SyncError`]
     pub fn synchronise(&self, progress: &mut dyn FnMut(usize)) -> Result<Report, SyncError> {
         let _turn = self.session.sync_turn()?;
-        let loaded = load(&self.file)?;
-        let place = open_place(&loaded.0.place).map_err(SyncError::PlaceUnavailable)?;
-        self.run_at(loaded, &place, progress)
+        let device = load(&self.file)?;
+        let place = open_place(&device.place).map_err(SyncError::PlaceUnavailable)?;
+        self.run_at(device, &place, progress)
     }
 
     /// Publishes, reads and shows changes, once. An error or a crash loses nothing: the next run goes on.
@@ -189,7 +189,7 @@ impl<'s> Sync<'s> {
 
     fn run_at(
         &self,
-        loaded: Loaded,
+        device: Device,
         place: &impl Place,
         progress: &mut dyn FnMut(usize),
     ) -> Result<Report, SyncError> {
@@ -198,7 +198,7 @@ impl<'s> Sync<'s> {
             AnchorStatus::Unknown | AnchorStatus::WasMissing
         );
         let session = self.session.acting_as("sync");
-        run(loaded, &self.file, &session, place, (is_doubtful, now()), progress)
+        run(device, &self.file, &session, place, (is_doubtful, now()), progress)
     }
 
     /// What is known of the circle.
@@ -245,7 +245,7 @@ impl<'s> Sync<'s> {
     }
 
     fn device(&self) -> Result<Device, SyncError> {
-        load(&self.file).map(|(device, _)| device)
+        load(&self.file)
     }
 }
 
@@ -279,24 +279,20 @@ fn invited(place: &impl Place, invitation: &str) -> Result<Circle, SyncError> {
     Err(SyncError::OtherCircle)
 }
 
-/// A device and what it was decoded from.
-type Loaded = (Device, Wiped<Vec<u8>>);
-
-pub(crate) fn load(states: &impl StateStore) -> Result<Loaded, SyncError> {
-    let saved = states.load()?.ok_or(SyncError::NotAMember)?;
-    Ok((Device::decode(saved.as_slice())?, saved))
+pub(crate) fn load(states: &impl StateStore) -> Result<Device, SyncError> {
+    Device::decode(states.load()?.ok_or(SyncError::NotAMember)?.as_slice())
 }
 
 /// One run. Every step that another one relies on is saved first.
 pub(crate) fn run(
-    (device, saved): Loaded,
+    device: Device,
     states: &impl StateStore,
     store: &impl Store,
     place: &impl Place,
     (is_doubtful, now): (bool, u64),
     progress: &mut dyn FnMut(usize),
 ) -> Result<Report, SyncError> {
-    let mut run = Run { device, saved, states, store, now };
+    let mut run = Run { saved: device.mark(), device, states, store, now };
     let mut report = Report::default();
     run.begin(is_doubtful)?;
     let mut listed = place.list().map_err(SyncError::PlaceUnavailable);
@@ -326,7 +322,7 @@ pub(crate) fn run(
             break;
         }
         if holds(Rule::SaveBeforeShow) {
-            run.save()?;
+            run.save_anyway()?;
         }
         let done = run.device.carry_out(store)?;
         report.changed += done.changed;
@@ -370,7 +366,7 @@ pub(crate) fn run(
 
 struct Run<'r, S, T> {
     device: Device,
-    saved: Wiped<Vec<u8>>,
+    saved: Mark,
     states: &'r S,
     store: &'r T,
     now: u64,
@@ -405,7 +401,7 @@ impl<S: StateStore, T: Store> Run<'_, S, T> {
         }
         self.capture_settled(&self.device.unsettled(&forgets))?;
         self.device.forget(&forgets);
-        self.save()?;
+        self.save_anyway()?;
         self.store.drop_noted(&forgets)
     }
 
@@ -438,11 +434,24 @@ impl<S: StateStore, T: Store> Run<'_, S, T> {
 
     /// Saves the device if it differs from what was saved.
     fn save(&mut self) -> Result<(), SyncError> {
-        let state = self.device.encode()?;
-        if state.as_slice() != self.saved.as_slice() {
-            self.states.save(Wiped::new(state.as_slice().to_vec()))?;
-            self.saved = state;
+        if self.device.mark() != self.saved {
+            return self.save_anyway();
         }
+        #[cfg(test)]
+        {
+            let saved = self.states.load()?;
+            let now = self.device.encode()?;
+            assert!(
+                saved.is_some_and(|saved| *saved == *now),
+                "a change leaves the mark as it was"
+            );
+        }
+        Ok(())
+    }
+
+    fn save_anyway(&mut self) -> Result<(), SyncError> {
+        self.states.save(self.device.encode()?)?;
+        self.saved = self.device.mark();
         Ok(())
     }
 }

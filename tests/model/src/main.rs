@@ -1,5 +1,5 @@
-//! Goes through every state of the models of freshness and of devices that share a place, and fails if one of them breaks a promise.
-//! docs/PROOFS.md says what is modelled. Prints the number of states.
+//! Goes through every state of the models of freshness, of the journal and of devices that share a place, and fails if one of them
+//! breaks a promise. docs/PROOFS.md says what is modelled. Prints the number of states.
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -10,6 +10,8 @@ use freshness::{Action, Bounds, External, State};
 use stateright::{Checker, Model, Path, Property};
 
 mod freshness;
+#[allow(dead_code, reason = "a test of the journal uses the rest")]
+mod journal;
 mod sync;
 
 struct Freshness(Bounds);
@@ -64,6 +66,46 @@ fn models() -> [(&'static str, Bounds); 9] {
         ("two attacks", Bounds { sessions: 4, attacks: 2, ..without }),
         ("with an anchor elsewhere", Bounds { roots: 4, external: External::Always, ..BASE }),
         ("now and then with one", Bounds { roots: 4, external: External::Sometimes, ..BASE }),
+    ]
+}
+
+struct Journal(journal::Bounds);
+
+impl Model for Journal {
+    type State = journal::State;
+    type Action = journal::Action;
+
+    fn init_states(&self) -> Vec<journal::State> {
+        vec![journal::State::new()]
+    }
+
+    fn actions(&self, state: &journal::State, actions: &mut Vec<journal::Action>) {
+        actions.extend(state.actions(&self.0));
+    }
+
+    fn next_state(
+        &self,
+        state: &journal::State,
+        action: journal::Action,
+    ) -> Option<journal::State> {
+        Some(state.next(&self.0, &action))
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        vec![Property::always(PROMISES, |_, state: &journal::State| state.violation.is_none())]
+    }
+}
+
+fn journals() -> [(&'static str, journal::Bounds); 3] {
+    let base =
+        journal::Bounds { commits: 4, longest: 1, ends: 2, faults: 2, bypasses: 0, without: None };
+    [
+        ("a journal", base),
+        ("a journal that is bypassed", journal::Bounds { commits: 3, bypasses: 1, ..base }),
+        (
+            "a journal with long entries",
+            journal::Bounds { commits: 3, longest: 2, faults: 1, ..base },
+        ),
     ]
 }
 
@@ -130,13 +172,29 @@ fn main() -> ExitCode {
             code = ExitCode::FAILURE;
         }
     }
+    for (name, bounds) in journals() {
+        if let Some(path) = check(name, Journal(bounds)) {
+            println!("violated: {:?}\n{path}", path.last_state().violation);
+            code = ExitCode::FAILURE;
+        }
+    }
+    // A model that cannot fail shows nothing.
+    for rule in journal::RULES {
+        let is_needed = |(name, bounds): (&str, journal::Bounds)| {
+            let bounds = journal::Bounds { without: Some(rule), ..bounds };
+            check(&format!("{name}, without {rule:?}"), Journal(bounds)).is_some()
+        };
+        if !journals().into_iter().any(is_needed) {
+            println!("nothing is violated without {rule:?}");
+            code = ExitCode::FAILURE;
+        }
+    }
     for (name, bounds) in circles() {
         if let Some(path) = check(name, Circle(bounds)) {
             println!("violated: {:?}\n{path}", path.last_state().violation(&bounds));
             code = ExitCode::FAILURE;
         }
     }
-    // A model that cannot fail shows nothing.
     for rule in sync::RULES {
         let is_needed = |(name, bounds): (&str, sync::Bounds)| {
             let bounds = sync::Bounds { operations: 2, without: Some(rule), ..bounds };

@@ -2,6 +2,7 @@
 
 mod disk;
 mod faults;
+mod modelled;
 mod openings;
 mod replaying;
 mod vectors;

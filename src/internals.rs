@@ -17,6 +17,7 @@ use inmost_format::record::{NodeSource, ObjectId, RecordError, RecordId, Tag};
 use inmost_format::secret::Wiped;
 use inmost_storage::{Address, EngineKind, Storage};
 
+pub use crate::session::anchor::fuzzed::{OpenAnchor, recode_slot, seal_slot};
 use crate::session::{
     Open, Session, StoreError, Vault, VaultOptions, freeze_clock, show_all as show_all_versions,
 };

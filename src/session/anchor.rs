@@ -45,6 +45,8 @@ pub(crate) mod file_anchor;
 mod format_example;
 pub(crate) mod freshness;
 mod freshness_mark;
+#[cfg(feature = "internals")]
+pub(crate) mod fuzzed;
 mod slot;
 #[cfg(test)]
 mod vectors;

@@ -35,6 +35,9 @@ mod connection;
 mod error;
 mod facts;
 mod frame;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod internals;
 mod open_store;
 mod peer;
 mod protocol;

@@ -17,6 +17,8 @@ use inmost_sync::{Report, SyncError};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::run_command::CommandHead;
+#[cfg(feature = "internals")]
+pub(crate) use self::write_many::files;
 pub(crate) use self::write_many::{FileHead, heads, split};
 use crate::body::WipedPath;
 use crate::facts::DaemonFacts;

@@ -113,7 +113,7 @@ impl Device {
 
     /// Whether all was read that its device had read, and its states replace nothing else: what they replace must not depend on the
     /// order of reading.
-    fn is_ready(&self, changes: &Changes) -> bool {
+    pub(crate) fn is_ready(&self, changes: &Changes) -> bool {
         changes.snapshot.is_some()
             || !holds(Rule::ReadInOrder)
             || self.chains.is_within(&changes.seen, &self.vector)

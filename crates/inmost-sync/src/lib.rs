@@ -17,6 +17,9 @@ mod diff;
 mod error;
 mod exchange;
 mod forget;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod internals;
 mod invitation;
 mod merge;
 mod names;

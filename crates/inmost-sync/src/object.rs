@@ -100,6 +100,15 @@ pub(crate) fn seal(
         &u32::try_from(length).map_err(|_| SyncError::ChangeTooLarge)?.to_le_bytes(),
     );
     codec::encode(changes, rest).map_err(|_| SyncError::ChangeTooLarge)?;
+    seal_body(circle, (log, number, previous), body)
+}
+
+/// Seals a padded body.
+pub(crate) fn seal_body(
+    circle: &Circle,
+    (log, number, previous): (LogId, u64, Option<Tag>),
+    mut body: Wiped<Vec<u8>>,
+) -> Result<Sealed, SyncError> {
     let aad = aad(circle, log, number, previous);
     let (nonce, tag) =
         circle.key.seal(&aad, body.as_mut_slice()).map_err(|_| StoreError::RandomnessFailed)?;
@@ -123,6 +132,11 @@ pub(crate) fn open(
     let mut body = Wiped::new(body.to_vec());
     let aad = aad(circle, dot.log, dot.number, previous);
     circle.key.open(&aad, &Nonce(*nonce), body.as_mut_slice(), &AeadTag(*tag)).ok()?;
+    decode(dot, &body)
+}
+
+/// The changes in the body of an authentic object. Its writer may have put anything into it.
+pub(crate) fn decode(dot: &Dot, body: &[u8]) -> Option<Changes> {
     let (length, rest) = body.split_first_chunk::<LENGTH>()?;
     let changes = rest.get(..usize::try_from(u32::from_le_bytes(*length)).ok()?)?;
     let changes: Changes = codec::decode_long(changes).ok()?;

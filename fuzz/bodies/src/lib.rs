@@ -15,14 +15,17 @@
     reason = "a target reports what it finds by panicking"
 )]
 
+mod anchor;
 mod call;
 mod entries;
+mod frames;
 mod header;
 mod input;
 mod journal;
 mod model;
 mod naive;
 mod nodes;
+mod objects;
 mod ops;
 mod path;
 mod record;
@@ -41,12 +44,15 @@ pub use stateful::Scenario;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 11] = [
+pub const TARGETS: [Target; 14] = [
+    ("anchor", anchor),
     ("call", call),
     ("entries", entries),
+    ("frames", frames),
     ("header", header),
     ("journal", journal),
     ("model", model),
+    ("objects", objects),
     ("path", path),
     ("record", record),
     ("render", render),
@@ -63,6 +69,11 @@ pub fn record_kinds_without_body(inputs: &[Vec<u8>]) -> Vec<u8> {
     missing.map(inmost_format::record::Kind::code).collect()
 }
 
+/// Compares what slots of the anchor say about the freshness of a store with a second implementation.
+pub fn anchor(data: &[u8]) {
+    anchor::run(data);
+}
+
 /// Compares a tool call with a second implementation of the contract, on the values of `serde_json`.
 pub fn call(data: &[u8]) {
     call::run(data);
@@ -71,6 +82,11 @@ pub fn call(data: &[u8]) {
 /// Compares the entries of a folder with a `BTreeMap`.
 pub fn entries(data: &[u8]) {
     entries::run(data);
+}
+
+/// Decodes frames of the key daemon's protocol, and encodes them again.
+pub fn frames(data: &[u8]) {
+    frames::run(data);
 }
 
 /// Parses and unlocks a modified or shortened header, with or without a matching checksum and MAC.
@@ -86,6 +102,11 @@ pub fn journal(data: &[u8]) {
 /// Compares operations on a store, with crashes and reopenings, with a model of the contract.
 pub fn model(data: &[u8]) {
     stateful::run(data);
+}
+
+/// Has a device of a circle read objects with any bodies, in two orders.
+pub fn objects(data: &[u8]) {
+    objects::run(data);
 }
 
 /// Compares a path with a second, naive parser.

@@ -93,7 +93,7 @@ impl Slot {
         Self::decode(&text, index)
     }
 
-    fn encode(&self, index: u8) -> [u8; TEXT_BYTES] {
+    pub(super) fn encode(&self, index: u8) -> [u8; TEXT_BYTES] {
         let trust = match self.trust {
             Trust::Known => KNOWN,
             Trust::Unknown => UNKNOWN,
@@ -105,7 +105,7 @@ impl Slot {
         concatenate([&first, numbers.as_flattened(), &nonce, &tag])
     }
 
-    fn decode(text: &[u8; TEXT_BYTES], expected: u8) -> Option<Self> {
+    pub(super) fn decode(text: &[u8; TEXT_BYTES], expected: u8) -> Option<Self> {
         let ([index, trust, announced, zeros @ ..], rest) = text.split_first_chunk::<8>()?;
         let (numbers, rest) = rest.split_first_chunk::<32>()?;
         let (nonce, rest) = rest.split_first_chunk::<24>()?;
@@ -150,7 +150,7 @@ impl Slot {
     }
 }
 
-fn join(nonce: &Nonce, text: &[u8; TEXT_BYTES], tag: &Tag) -> [u8; SEALED_BYTES] {
+pub(super) fn join(nonce: &Nonce, text: &[u8; TEXT_BYTES], tag: &Tag) -> [u8; SEALED_BYTES] {
     concatenate([&nonce.0, text, &tag.0])
 }
 
@@ -170,7 +170,7 @@ const KNOWN: u8 = 1;
 const UNKNOWN: u8 = 2;
 const RETIRED: u8 = 3;
 /// Index, trust, announced, five zeros; sequence, commit, generation, revision; nonce and tag of the root.
-const TEXT_BYTES: usize = 8 + 4 * 8 + 24 + 16;
+pub(super) const TEXT_BYTES: usize = 8 + 4 * 8 + 24 + 16;
 /// Nonce, ciphertext, tag.
 pub(super) const SEALED_BYTES: usize = 24 + TEXT_BYTES + 16;
 

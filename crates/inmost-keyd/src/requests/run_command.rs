@@ -44,7 +44,7 @@ impl CommandHead {
     }
 
     /// The command with the paths and texts of the body.
-    pub(super) fn with_texts(self, body: &[u8]) -> Result<ToolCommand, StoreError> {
+    pub(crate) fn with_texts(self, body: &[u8]) -> Result<ToolCommand, StoreError> {
         self.command(body).ok_or_else(|| malformed("a malformed command"))
     }
 

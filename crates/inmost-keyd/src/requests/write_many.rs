@@ -34,7 +34,7 @@ pub(crate) fn heads(files: &[NewFile<'_>]) -> Option<(Vec<FileHead>, Wiped)> {
 }
 
 /// The files of these heads, with the paths and texts of the body.
-pub(super) fn files(heads: Vec<FileHead>, body: &[u8]) -> Result<Vec<NewFile<'_>>, StoreError> {
+pub(crate) fn files(heads: Vec<FileHead>, body: &[u8]) -> Result<Vec<NewFile<'_>>, StoreError> {
     let mut rest = body;
     let mut file = |head: FileHead| Some(head.with(take(&mut rest)?, take(&mut rest)?));
     let files = heads.into_iter().map(&mut file).collect::<Option<_>>();

@@ -77,7 +77,7 @@ macro_rules! replays {
     };
 }
 
-replays! { call entries header journal model path record render rope tamper tree }
+replays! { anchor call entries frames header journal model objects path record render rope tamper tree }
 
 #[test]
 fn every_target_is_replayed_and_all_inputs_have_a_target() {

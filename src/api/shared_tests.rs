@@ -8,6 +8,7 @@ mod lies;
 mod linearizable;
 mod malicious;
 mod marks;
+mod modelled;
 mod no_ops;
 mod outcomes;
 mod scheduler;

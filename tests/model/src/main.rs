@@ -1,5 +1,5 @@
-//! Goes through every state of the models of freshness, of the journal and of devices that share a place, and fails if one of them
-//! breaks a promise. docs/PROOFS.md says what is modelled. Prints the number of states.
+//! Goes through every state of the models of freshness, of the journal, of hosts that share a vault and of devices that share a
+//! place, and fails if one of them breaks a promise. docs/PROOFS.md says what is modelled. Prints the number of states.
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -10,6 +10,7 @@ use freshness::{Action, Bounds, External, State};
 use stateright::{Checker, Model, Path, Property};
 
 mod freshness;
+mod hosts;
 #[allow(dead_code, reason = "a test of the journal uses the rest")]
 mod journal;
 mod sync;
@@ -109,6 +110,34 @@ fn journals() -> [(&'static str, journal::Bounds); 3] {
     ]
 }
 
+struct Hosts(hosts::Bounds);
+
+impl Model for Hosts {
+    type State = hosts::State;
+    type Action = hosts::Action;
+
+    fn init_states(&self) -> Vec<hosts::State> {
+        vec![hosts::State::new(&self.0)]
+    }
+
+    fn actions(&self, state: &hosts::State, actions: &mut Vec<hosts::Action>) {
+        actions.extend(state.actions(&self.0));
+    }
+
+    fn next_state(&self, state: &hosts::State, action: hosts::Action) -> Option<hosts::State> {
+        Some(state.next(&self.0, action))
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        vec![Property::always(PROMISES, |_, state: &hosts::State| state.violation().is_none())]
+    }
+}
+
+fn vaults() -> [(&'static str, hosts::Bounds); 2] {
+    let base = hosts::Bounds { hosts: 2, calls: 2, faults: 1, reach: 1, kept: 1, without: None };
+    [("two hosts", base), ("three hosts", hosts::Bounds { hosts: 3, calls: 1, faults: 2, ..base })]
+}
+
 struct Circle(sync::Bounds);
 
 impl Model for Circle {
@@ -185,6 +214,22 @@ fn main() -> ExitCode {
             check(&format!("{name}, without {rule:?}"), Journal(bounds)).is_some()
         };
         if !journals().into_iter().any(is_needed) {
+            println!("nothing is violated without {rule:?}");
+            code = ExitCode::FAILURE;
+        }
+    }
+    for (name, bounds) in vaults() {
+        if let Some(path) = check(name, Hosts(bounds)) {
+            println!("violated: {:?}\n{path}", path.last_state().violation());
+            code = ExitCode::FAILURE;
+        }
+    }
+    for rule in hosts::RULES {
+        let is_needed = |(name, bounds): (&str, hosts::Bounds)| {
+            let bounds = hosts::Bounds { without: Some(rule), ..bounds };
+            check(&format!("{name}, without {rule:?}"), Hosts(bounds)).is_some()
+        };
+        if !vaults().into_iter().any(is_needed) {
             println!("nothing is violated without {rule:?}");
             code = ExitCode::FAILURE;
         }

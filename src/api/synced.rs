@@ -18,6 +18,8 @@ pub struct NumberedFile {
     pub path: FileText,
     /// The number of the change that created it, which a rename does not change.
     pub number: u64,
+    /// When it was created, in milliseconds since 1970. Neither a rename nor an edit changes it.
+    pub created: u64,
     /// The number of its last change. If a folder above it is renamed, it stays.
     pub version: u64,
 }
@@ -44,6 +46,7 @@ impl Session {
                         files.push(NumberedFile {
                             path,
                             number: info.number,
+                            created: info.created,
                             version: info.version,
                         });
                     }

@@ -22,8 +22,8 @@ pub(crate) struct Done {
 }
 
 impl Device {
-    /// Plans what differs from what is shown.
-    pub(crate) fn make_plan(&mut self) {
+    /// Plans what differs from what is shown. In place of the number that a new file does not have yet stands the time of the plan.
+    pub(crate) fn make_plan(&mut self, now: u64) {
         let wants = self.wants();
         let gone = self.shown.keys().filter(|id| !wants.contains_key(id)).map(|id| (*id, None));
         let mut plan: BTreeMap<_, _> = gone.collect();
@@ -34,6 +34,8 @@ impl Device {
                 if want == *shown {
                     continue;
                 }
+            } else {
+                want.number = now;
             }
             plan.insert(id, Some(want));
         }
@@ -73,7 +75,8 @@ impl Device {
             .collect();
         let files: Vec<_> =
             new.iter().map(|(_, want)| (want.path.as_str(), want.text.as_str())).collect();
-        for ((id, _), created) in new.iter().zip(store.create(&files)?) {
+        let planned = new.first().map_or(0, |(_, want)| want.number);
+        for ((id, _), created) in new.iter().zip(store.create(&files, planned)?) {
             done.note(*id, created)?;
         }
         Ok(done)
@@ -157,11 +160,10 @@ impl Device {
         let files = store.files()?;
         let mapped: BTreeSet<u64> = self.shown.values().map(|shown| shown.number).collect();
         let fresh = files.iter().filter(|(number, _)| !mapped.contains(number));
-        let mut fresh: BTreeMap<&str, (u64, &Entry)> =
+        let fresh: BTreeMap<&str, (u64, &Entry)> =
             fresh.map(|(number, entry)| (entry.path.as_str(), (*number, entry))).collect();
         let mut missing = Vec::new();
         for (id, planned) in std::mem::take(&mut self.plan) {
-            let version = done.versions.get(&id).copied();
             match (planned, self.shown.get_mut(&id)) {
                 (None, Some(shown)) => {
                     if !files.contains_key(&shown.number) {
@@ -175,63 +177,74 @@ impl Device {
                     }
                 }
                 (Some(want), None) => {
-                    let at_path = fresh.get(want.path.as_str()).copied();
-                    let is_made = match at_path {
-                        Some((_, entry)) if version == Some(entry.version) => true,
-                        Some((_, entry)) => store.read(&entry.path)?.as_ref() == Some(&want.text),
-                        None => false,
-                    };
-                    if let Some((number, entry)) = at_path.filter(|_| is_made) {
-                        fresh.remove(want.path.as_str());
-                        let mut made = Shown { number, version: entry.version, ..want };
-                        made.step(made.version);
-                        self.shown.insert(id, made);
-                    } else {
+                    let Some(done) = known else {
                         missing.push((id, want));
-                    }
+                        continue;
+                    };
+                    // What was done to it since is still to be seen.
+                    let made = done.versions.get(&id).map(|version| (*version, *version));
+                    self.show_new(id, want, made);
                 }
                 (None, None) => {}
             }
         }
-        self.recover_moved(store, known, missing, fresh)
+        self.recover_new(store, missing, fresh)
     }
 
-    /// Recognises new files that somebody has changed or moved since they were made: by the number of the change that made them, or by
-    /// their texts after a crash, when that number is not known.
-    fn recover_moved(
+    /// Recognises the new files of a plan after a crash, among those that say that they were made when it was: by path and text, then
+    /// by either, because somebody may have moved or edited them since. Any other file of the same text is somebody's own.
+    fn recover_new(
         &mut self,
         store: &impl Store,
-        known: Option<&Done>,
-        missing: Vec<(FileId, Shown)>,
+        planned: Vec<(FileId, Shown)>,
         fresh: BTreeMap<&str, (u64, &Entry)>,
     ) -> Result<(), SyncError> {
-        if missing.is_empty() {
-            return Ok(());
-        }
-        let mut texts = Vec::new();
-        if known.is_none() {
-            for (path, made) in &fresh {
-                texts.extend(store.read(path)?.map(|text| (text, *made)));
+        let Some((_, first)) = planned.first() else { return Ok(()) };
+        let time = first.number;
+        let mut found = BTreeMap::new();
+        for (path, (number, entry)) in fresh {
+            if entry.created == time {
+                found.extend(store.read(path)?.map(|text| (path, (text, number, entry.version))));
             }
         }
-        let texts = texts.iter().filter(|(text, _)| !text.is_empty());
-        let mut by_text: BTreeMap<&str, (u64, &Entry)> =
-            texts.map(|(text, made)| (text.as_str(), *made)).collect();
-        let by_number: BTreeMap<u64, &Entry> = fresh.into_values().collect();
-        for (id, want) in missing {
-            let version = known.and_then(|done| done.versions.get(&id));
-            let made = version.and_then(|version| Some((*version, *by_number.get(version)?)));
-            if let Some((number, entry)) = made.or_else(|| by_text.remove(want.text.as_str())) {
-                // If its text was changed too, that is still to be seen.
-                let version = version.copied().unwrap_or(entry.version);
-                let mut made = Shown { number, version, ..want };
-                made.step(version);
-                self.shown.insert(id, made);
-            } else if !holds(Rule::HeldIsNotGone) {
-                self.shown.insert(id, want);
+        let mut rest = Vec::new();
+        for (id, want) in planned {
+            let made = found.get(want.path.as_str()).filter(|(text, ..)| *text == want.text);
+            if let Some((_, number, version)) = made.cloned() {
+                found.remove(want.path.as_str());
+                self.show_new(id, want, Some((number, version)));
+            } else {
+                rest.push((id, want));
             }
+        }
+        let mut edited = Vec::new();
+        for (id, want) in rest {
+            let made = found.iter().find(|(_, (text, ..))| *text == want.text);
+            if let Some((path, (_, number, version))) =
+                made.map(|(path, made)| (*path, made.clone()))
+            {
+                found.remove(path);
+                self.show_new(id, want, Some((number, version)));
+            } else {
+                edited.push((id, want));
+            }
+        }
+        for (id, want) in edited {
+            let made = found.remove(want.path.as_str()).map(|(_, number, _)| (number, 0));
+            self.show_new(id, want, made);
         }
         Ok(())
+    }
+
+    /// Shows a new file with its number and version in the store, if it was made.
+    fn show_new(&mut self, id: FileId, want: Shown, made: Option<(u64, u64)>) {
+        if let Some((number, version)) = made {
+            let mut made = Shown { number, version, ..want };
+            made.step(number);
+            self.shown.insert(id, made);
+        } else if !holds(Rule::HeldIsNotGone) {
+            self.shown.insert(id, want);
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 //! The store of a device, as synchronisation sees it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, UNIX_EPOCH};
 
-use inmost::{FileError, NewFile, Precondition, Session, StoreError};
+use inmost::{FileError, NewFile, NumberedFile, Precondition, Session, StoreError};
 
 use crate::error::SyncError;
 use crate::pool::text;
@@ -22,6 +23,8 @@ pub(crate) enum Refused {
 pub(crate) struct Entry {
     pub(crate) path: String,
     pub(crate) version: u64,
+    /// When it was made, in milliseconds since 1970.
+    pub(crate) created: u64,
 }
 
 /// The files of a store: each change is one atomic step.
@@ -32,8 +35,13 @@ pub(crate) trait Store {
     fn read(&self, path: &str) -> Result<Option<Text>, SyncError>;
     /// Replaces the text of a file of this version. Returns the new version.
     fn write(&self, path: &str, text: &str, version: u64) -> Result<u64, Refused>;
-    /// Makes new files, in their order. Returns the version of each. After an error, those before some point of the order are there.
-    fn create(&self, files: &[(&str, &str)]) -> Result<Vec<Result<u64, Refused>>, SyncError>;
+    /// Makes new files that say that they were made at this time, in their order. Returns the version of each, which is its number too.
+    /// After an error, those before some point of the order are there.
+    fn create(
+        &self,
+        files: &[(&str, &str)],
+        created: u64,
+    ) -> Result<Vec<Result<u64, Refused>>, SyncError>;
     fn rename(&self, old: &str, new: &str, version: u64) -> Result<u64, Refused>;
     fn remove(&self, path: &str, version: u64) -> Result<(), Refused>;
     /// Commits since the store was made.
@@ -49,8 +57,12 @@ pub(crate) trait Store {
 impl Store for Session {
     fn files(&self) -> Result<BTreeMap<u64, Entry>, SyncError> {
         let files = self.numbered_files()?.into_iter();
-        let entry = |path: &str, version| Entry { path: below(path).to_owned(), version };
-        Ok(files.map(|file| (file.number, entry(file.path.as_str(), file.version))).collect())
+        let entry = |file: &NumberedFile| Entry {
+            path: below(file.path.as_str()).to_owned(),
+            version: file.version,
+            created: file.created,
+        };
+        Ok(files.map(|file| (file.number, entry(&file))).collect())
     }
 
     fn read(&self, path: &str) -> Result<Option<Text>, SyncError> {
@@ -67,12 +79,17 @@ impl Store for Session {
         Ok(self.files().write_if(&full(path), text, &Precondition::Version(version))?.version)
     }
 
-    fn create(&self, files: &[(&str, &str)]) -> Result<Vec<Result<u64, Refused>>, SyncError> {
+    fn create(
+        &self,
+        files: &[(&str, &str)],
+        created: u64,
+    ) -> Result<Vec<Result<u64, Refused>>, SyncError> {
+        let time = UNIX_EPOCH + Duration::from_millis(created);
         let paths: Vec<_> = files.iter().map(|(path, _)| listed(path).ok()).collect();
         let new = paths
             .iter()
             .zip(files)
-            .filter_map(|(path, (_, text))| Some(NewFile::new(path.as_ref()?, text)));
+            .filter_map(|(path, (_, text))| Some(NewFile::new(path.as_ref()?, text).created(time)));
         let mut created = self.create_files(&new.collect::<Vec<_>>())?.into_iter();
         let result = |path: &Option<String>| match path.as_ref().and_then(|_| created.next()) {
             Some(created) => created.map_err(Into::into),

@@ -317,7 +317,7 @@ pub(crate) fn run(
     whole.extend(run.device.outbox.iter().map(|sealed| sealed.dot));
     let mut is_done = false;
     for attempt in 0..=ATTEMPTS {
-        run.device.make_plan();
+        run.device.make_plan(now);
         if run.device.plan.is_empty() || is_done || attempt == ATTEMPTS {
             break;
         }
@@ -434,7 +434,7 @@ impl<S: StateStore, T: Store> Run<'_, S, T> {
 
     /// Saves the device if it differs from what was saved.
     fn save(&mut self) -> Result<(), SyncError> {
-        if self.device.mark() != self.saved {
+        if self.device.mark() != self.saved || !holds(Rule::SaveBeforeShow) {
             return self.save_anyway();
         }
         #[cfg(test)]

@@ -243,9 +243,9 @@ fn renames_deletions_and_swaps_reach_the_other_device() {
 }
 
 #[test]
-fn files_that_were_swapped_after_an_interrupted_round_are_not_made_again() {
-    let mut swaps = 0;
-    for steps in 0..6 {
+fn files_that_were_swapped_or_edited_after_an_interrupted_round_are_not_made_again() {
+    let mut made = 0;
+    for (steps, is_swap) in (0..6).flat_map(|steps| [(steps, true), (steps, false)]) {
         let (place, laptop, desk) = pair();
         let (one, other) = (("a", "one\n"), ("b", "two\n"));
         laptop.write(one.0, one.1);
@@ -257,16 +257,40 @@ fn files_that_were_swapped_after_an_interrupted_round_are_not_made_again() {
         let mut expected = files(&[one, other]);
         if desk.tree() == expected {
             let desk = desk.session.files();
-            for (old, new) in [("a", "t"), ("b", "a"), ("t", "b")] {
-                desk.rename(&format!("/memories/{old}"), &format!("/memories/{new}")).unwrap();
+            if is_swap {
+                for (old, new) in [("a", "t"), ("b", "a"), ("t", "b")] {
+                    desk.rename(&format!("/memories/{old}"), &format!("/memories/{new}")).unwrap();
+                }
+                expected = files(&[("a", other.1), ("b", one.1)]);
+            } else {
+                desk.append("/memories/a", "more\n").unwrap();
+                expected = files(&[("a", "one\nmore\n"), other]);
             }
-            expected = files(&[("a", other.1), ("b", one.1)]);
-            swaps += 1;
+            made += 1;
         }
         quiet(&place, &laptop, &desk);
         assert_eq!(desk.tree(), expected, "{steps}");
     }
-    assert!(swaps > 1, "no round was interrupted after it had made the files");
+    assert!(made > 2, "no round was interrupted after it had made the files");
+}
+
+#[test]
+fn a_file_of_the_same_text_is_not_taken_for_one_that_a_round_did_not_make() {
+    for steps in 0..6 {
+        let (place, laptop, desk) = pair();
+        laptop.write("a", "text\n");
+        laptop.sync(&place);
+        desk.state.0.set(Some((steps, true)));
+        let _ = run(&desk.state, &desk.session, &place.of(0), (false, DAY), &mut |_| ());
+        desk.state.0.set(None);
+        let was_made = desk.tree().iter().any(|(path, _)| path == "a");
+        desk.write("copy", "text\n");
+        laptop.session.files().remove("/memories/a").unwrap();
+        laptop.sync(&place);
+        quiet(&place, &laptop, &desk);
+        let paths: Vec<String> = desk.tree().into_iter().map(|(path, _)| path).collect();
+        assert_eq!(paths, ["copy"], "{steps}, {was_made}");
+    }
 }
 
 #[test]

@@ -86,6 +86,8 @@ pub(super) struct ModelStore {
     pub(super) fuse: Fuse,
     pub(super) files: RefCell<BTreeMap<u64, (String, String, u64)>>,
     pub(super) commits: Cell<u64>,
+    /// When files were made that a round has made, by number.
+    pub(super) created: RefCell<BTreeMap<u64, u64>>,
     /// The most bytes of a text, if the store is small. It takes no long path then either.
     pub(super) most: Cell<Option<usize>>,
     pub(super) is_full: Cell<bool>,
@@ -183,12 +185,15 @@ impl ModelStore {
 }
 
 impl ModelStore {
-    /// Puts a text into this file, or into a new one.
-    fn put(&self, path: &str, text: &str, number: Option<u64>) -> Result<u64, Refused> {
+    /// Puts a text into the file of this number, or into a new one that says that it was made at this time.
+    fn put(&self, path: &str, text: &str, to: Result<u64, u64>) -> Result<u64, Refused> {
         self.admit(path, text)?;
         self.step(|| {
             let version = self.next();
-            let number = number.unwrap_or(version);
+            if let Err(time) = to {
+                self.created.borrow_mut().insert(version, time);
+            }
+            let number = to.unwrap_or(version);
             self.files.borrow_mut().insert(number, (path.to_owned(), text.to_owned(), version));
             version
         })
@@ -198,9 +203,10 @@ impl ModelStore {
 impl Store for ModelStore {
     fn files(&self) -> Result<BTreeMap<u64, Entry>, SyncError> {
         self.remember();
-        let files = self.files.borrow();
+        let (files, created) = (self.files.borrow(), self.created.borrow());
         let entry = |(number, (path, _, version)): (&u64, &(String, String, u64))| {
-            (*number, Entry { path: path.clone(), version: *version })
+            let created = created.get(number).copied().unwrap_or(u64::MAX);
+            (*number, Entry { path: path.clone(), version: *version, created })
         };
         Ok(files.iter().map(entry).collect())
     }
@@ -213,15 +219,19 @@ impl Store for ModelStore {
     fn write(&self, path: &str, text: &str, version: u64) -> Result<u64, Refused> {
         self.meddle(path);
         let number = self.at_version(path, version)?;
-        self.put(path, text, Some(number))
+        self.put(path, text, Ok(number))
     }
 
-    fn create(&self, files: &[(&str, &str)]) -> Result<Vec<Result<u64, Refused>>, SyncError> {
+    fn create(
+        &self,
+        files: &[(&str, &str)],
+        time: u64,
+    ) -> Result<Vec<Result<u64, Refused>>, SyncError> {
         let mut created = Vec::new();
         for (path, text) in files {
             self.meddle(path);
             let is_free = self.is_free(path, &BTreeSet::new());
-            match if is_free { self.put(path, text, None) } else { Err(Refused::Changed) } {
+            match if is_free { self.put(path, text, Err(time)) } else { Err(Refused::Changed) } {
                 Err(Refused::Failed(error)) => return Err(error),
                 result => created.push(result),
             }

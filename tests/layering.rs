@@ -473,7 +473,7 @@ fn check(name: &str, source: &str) -> Vec<String> {
             What::WholeCrate if krate.layers.is_empty() => None,
             What::WholeCrate => Some("names the whole crate".to_owned()),
             // Tests walk the paths of a model in tests/model.
-            What::File if name.contains("tests/") => None,
+            What::File if ["/tests/", "/shared_tests/"].iter().any(|it| name.contains(it)) => None,
             What::File => Some("includes a file by its path".to_owned()),
             What::Crate(path) => CONFINED
                 .iter()

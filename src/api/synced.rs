@@ -178,6 +178,7 @@ mod tests {
         for ((path, _), version) in new.zip(&created) {
             let listed = listed.iter().find(|file| file.path.as_str() == path).unwrap();
             assert_eq!(version.as_ref().unwrap(), &listed.version);
+            assert_eq!(listed.number, listed.version);
         }
         let [.., Err(FileError::AlreadyExists), Err(FileError::NotAFolder(_))] = &created[..]
         else {

@@ -169,7 +169,7 @@ impl<'s> Sync<'s> {
     /// [`SyncError`]
     pub fn synchronise(&self, progress: &mut dyn FnMut(usize)) -> Result<Report, SyncError> {
         let _turn = self.session.sync_turn()?;
-        let device = load(&self.file)?;
+        let device = self.device()?;
         let place = open_place(&device.place).map_err(SyncError::PlaceUnavailable)?;
         self.run_at(device, &place, progress)
     }
@@ -184,7 +184,7 @@ impl<'s> Sync<'s> {
         progress: &mut dyn FnMut(usize),
     ) -> Result<Report, SyncError> {
         let _turn = self.session.sync_turn()?;
-        self.run_at(load(&self.file)?, place, progress)
+        self.run_at(self.device()?, place, progress)
     }
 
     fn run_at(

@@ -65,14 +65,14 @@ impl Since {
     /// Whether a change of somebody else touches what a step would move or delete.
     fn touches(&self, step: &UndoStep) -> bool {
         let Some(path) = &step.newest.path else { return true };
-        let mut place = path.as_str().to_owned();
+        let mut places = Places::of(path, step.deletes_a_folder());
         for change in self.changes.iter().rev() {
             if !self.own.contains(&change.number) {
-                if touches(change, &place, step.deletes_a_folder()) {
+                if places.are_touched_by(change) {
                     return true;
                 }
             } else if let (Some(old), Some(new)) = (&change.old_path, &change.path) {
-                place = moved(&place, new.as_str(), old.as_str()).unwrap_or(place);
+                places.follow(new.as_str(), old.as_str());
             }
         }
         false
@@ -138,36 +138,67 @@ pub(super) fn is_used_by_others(
     others: &[VersionInfo],
 ) -> bool {
     let Some(path) = &restored.path else { return true };
-    let mut place = path.as_str().to_owned();
+    let mut places = Places::of(path, true);
     let moves = taken.values().filter(|change| is_folder_move(change));
     let mut later: Vec<&VersionInfo> =
         others.iter().chain(moves).filter(|change| change.number > restored.number).collect();
     later.sort_unstable_by_key(|change| change.number);
     for change in later {
         if !taken.contains_key(&change.number) {
-            if touches(change, &place, true) {
+            if places.are_touched_by(change) {
                 return true;
             }
         } else if let (Some(old), Some(new)) = (&change.old_path, &change.path) {
-            place = moved(&place, old.as_str(), new.as_str()).unwrap_or(place);
+            places.follow(old.as_str(), new.as_str());
         }
     }
     false
 }
 
-/// Whether a change has moved or deleted the folder at a place, or a folder above it, or else has changed something in it.
-fn touches(change: &VersionInfo, place: &str, or_inside: bool) -> bool {
-    // Nobody used a file that expired.
-    if change.kind == VersionKind::Expired {
-        return false;
+/// Where a folder, and what was moved out of it, is at the time of a change.
+struct Places {
+    /// The folder itself comes first. What was moved out of it follows if the folder is to be deleted: an undo moves that back into
+    /// it first.
+    paths: Vec<String>,
+    or_inside: bool,
+}
+
+impl Places {
+    /// The place of a folder. `or_inside`: what is in the folder matters too.
+    fn of(folder: &FileText, or_inside: bool) -> Self {
+        Self { paths: vec![folder.as_str().to_owned()], or_inside }
     }
-    // A note of what was forgotten names no path.
-    let Some(path) = &change.path else { return or_inside || change.file.is_none() };
-    let takes_away = change.file.is_none() && change.kind != VersionKind::Restored;
-    let from = change.old_path.as_ref().unwrap_or(path).as_str();
-    let is_inside = |path: &FileText| below(path.as_str(), place).is_some();
-    takes_away && below(place, from).is_some()
-        || or_inside && (is_inside(path) || change.old_path.as_ref().is_some_and(is_inside))
+
+    /// Follows a move of a folder.
+    fn follow(&mut self, from: &str, to: &str) {
+        let mut leaves = false;
+        for place in &mut self.paths {
+            match moved(place, from, to) {
+                Some(path) => *place = path,
+                None => leaves |= below(from, place).is_some() && below(to, place).is_none(),
+            }
+        }
+        if leaves && self.or_inside {
+            self.paths.push(to.to_owned());
+        }
+    }
+
+    /// Whether a change has moved or deleted the folder, or a folder above it, or else has changed something in it.
+    fn are_touched_by(&self, change: &VersionInfo) -> bool {
+        // Nobody used a file that expired.
+        if change.kind == VersionKind::Expired {
+            return false;
+        }
+        // A note of what was forgotten names no path.
+        let Some(path) = &change.path else { return self.or_inside || change.file.is_none() };
+        let takes_away = change.file.is_none() && change.kind != VersionKind::Restored;
+        let from = change.old_path.as_ref().unwrap_or(path);
+        self.paths.iter().any(|place| {
+            let is_inside = |path: &FileText| below(path.as_str(), place).is_some();
+            takes_away && below(place, from.as_str()).is_some()
+                || self.or_inside && (is_inside(path) || is_inside(from))
+        })
+    }
 }
 
 fn is_folder_move(change: &VersionInfo) -> bool {

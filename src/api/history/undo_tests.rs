@@ -113,3 +113,13 @@ fn a_folder_in_the_place_of_one_that_could_not_go_back_stays() {
         [&["b write p/f 1"], &["a mv p q", "a mv q r", "b write q/g 2"]],
     ]);
 }
+
+/// The undo moved the folder with the other's file back into the one that it then deleted.
+#[test]
+fn a_folder_stays_if_others_use_what_was_moved_out_of_it() {
+    check_of_a(&[
+        [&["b write s/s 1", "b mv s p/p/r"], &["b rm p/p", "b back 0", "a undo b", "b back 3"]],
+        [&["b write p/q/f 1", "b rm p"], &["a back 1", "a mv p/q s", "b write s/g 2"]],
+        [&["b write p/q/f 1", "b rm p"], &["a back 1", "a mv p/q s", "a mv s t", "b write t/g 2"]],
+    ]);
+}

@@ -304,7 +304,7 @@ export function syncStatus({ members, ...status }: native.SyncStatus): SyncStatu
 /** A backup in a folder. Nothing of it is authenticated yet. */
 export interface BackupInfo {
   readonly number: number;
-  /** When it was made; `null` if its manifest is damaged, and then it cannot be restored. */
+  /** When it was made; `null` if its manifest is damaged or of a version that this build does not know. */
   readonly time: Date | null;
   /** Bytes of the files that only this backup brought. Later ones use them too. */
   readonly ownBytes: number;

@@ -87,7 +87,8 @@ pub struct BackupReport {
 pub struct BackupInfo {
     /// Its number, which is never used again while it is the newest.
     pub number: u64,
-    /// When it was made; `None` if its manifest is damaged, and then it cannot be restored.
+    /// When it was made; `None` if its manifest is damaged or of a version that this build does not know. [`Backups::check`] and
+    /// [`Backups::restore`] then say which.
     pub time: Option<SystemTime>,
     /// Bytes of the files that only this backup brought. Later ones use them too.
     pub own_bytes: u64,
@@ -192,7 +193,7 @@ impl Backups {
             return Err(StoreError::NotAStore);
         }
         let list = numbers.into_iter().map(|number| {
-            let manifest = read_manifest(&folder, number);
+            let manifest = read_manifest(&folder, number).ok();
             BackupInfo {
                 number,
                 time: manifest.as_ref().map(|manifest| time_of(manifest.time)),
@@ -219,7 +220,8 @@ impl Backups {
     /// Reads and authenticates every record of a backup, and reports what is damaged. `progress` gets the number of records.
     ///
     /// # Errors
-    /// [`StoreError::NotAStore`] for a number without a backup; [`StoreError::HeaderDamaged`] if its manifest is damaged;
+    /// [`StoreError::NotAStore`] for a number without a backup; [`StoreError::HeaderDamaged`] if its manifest is damaged, and
+    /// [`StoreError::UnknownFormat`] if it is of another version;
     /// [`StoreError::WrongPassphrase`] and [`StoreError::WrongKey`]; [`StoreError::Tampered`] if its root is damaged.
     pub fn check<'a>(
         &self,
@@ -295,7 +297,7 @@ impl Backups {
         if self.list.iter().all(|info| info.number != number) {
             return Err(StoreError::NotAStore);
         }
-        let manifest = read_manifest(&self.folder, number).ok_or(StoreError::HeaderDamaged)?;
+        let manifest = read_manifest(&self.folder, number)?;
         let header = Header::parse(&manifest.header, &self.limits)?;
         if !is_built(header.engine()) {
             return Err(StoreError::EngineNotBuilt);
@@ -403,7 +405,7 @@ impl Place {
             EngineKind::Postgres | EngineKind::Memory => EngineKind::Sled,
         };
         for number in numbers.iter().rev() {
-            let Some(manifest) = read_manifest(&self.folder, *number) else { continue };
+            let Ok(manifest) = read_manifest(&self.folder, *number) else { continue };
             let header = Header::parse(&manifest.header, keys.header().limits());
             let Some(before) = header.ok().and_then(|it| keys.succeeded_by(it).ok()) else {
                 continue;
@@ -440,12 +442,12 @@ impl Place {
         let all = numbers(&self.folder, MANIFEST).unwrap_or_default();
         // A clock that was ahead for one backup must not end the time of all others: the second latest time counts.
         let mut times: Vec<u64> =
-            all.iter().filter_map(|it| Some(read_manifest(&self.folder, *it)?.time)).collect();
+            all.iter().filter_map(|it| Some(read_manifest(&self.folder, *it).ok()?.time)).collect();
         times.sort_unstable();
         let time = times.iter().rev().nth(1).copied().unwrap_or_default();
         for number in all.into_iter().rev() {
-            let Some(manifest) = read_manifest(&self.folder, number) else {
-                // What a damaged manifest lists is not known, so no record may go.
+            let Ok(manifest) = read_manifest(&self.folder, number) else {
+                // What a manifest lists that cannot be read is not known, so no record may go.
                 is_cleared = false;
                 continue;
             };
@@ -537,9 +539,12 @@ fn parse(name: &str, prefix: &str) -> Option<u64> {
     (format!("{number:016x}") == digits).then_some(number)
 }
 
-fn read_manifest(folder: &Path, number: u64) -> Option<Manifest> {
-    let bytes = files::read_small(&manifest_path(folder, number), MANIFEST_BYTES).ok()??;
-    Manifest::decode(&bytes).filter(|manifest| manifest.number == number)
+fn read_manifest(folder: &Path, number: u64) -> Result<Manifest, StoreError> {
+    let path = manifest_path(folder, number);
+    let bytes = files::read_small(&path, MANIFEST_BYTES).map_err(StorageError::from)?;
+    let manifest = Manifest::decode(&bytes.ok_or(StoreError::HeaderDamaged)?)?;
+    // One backup under the number of another is none.
+    if manifest.number == number { Ok(manifest) } else { Err(StoreError::HeaderDamaged) }
 }
 
 fn store_of(manifest: &Manifest) -> Option<[u8; 16]> {

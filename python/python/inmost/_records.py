@@ -228,7 +228,7 @@ class BackupInfo:
 
     number: int
     time: datetime | None
-    """When it was made; `None` if its manifest is damaged, and then it cannot be restored."""
+    """When it was made; `None` if its manifest is damaged or of a version that this build does not know."""
     own_bytes: int
     """Bytes of the files that only this backup brought. Later ones use them too."""
     store: str

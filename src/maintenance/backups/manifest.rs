@@ -1,6 +1,7 @@
 //! The manifest of one backup: its header, and which records of which packs it consists of. docs/FORMAT.md describes it.
 
 use inmost_format::crypto::prf::checksum;
+use inmost_format::header::HeaderError;
 
 /// What one backup consists of.
 pub(super) struct Manifest {
@@ -54,14 +55,28 @@ impl Manifest {
         bytes
     }
 
-    /// `None` for bytes that are no intact manifest of this format. Does no I/O.
-    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
-        let (bytes, sum) = bytes.split_last_chunk::<32>()?;
-        if checksum(bytes) != *sum {
-            return None;
+    /// Does no I/O.
+    ///
+    /// # Errors
+    /// [`HeaderError::UnknownFormat`] for an intact manifest of another version; [`HeaderError::Damaged`].
+    pub(super) fn decode(bytes: &[u8]) -> Result<Self, HeaderError> {
+        let damaged = HeaderError::Damaged("the manifest of the backup cannot be read");
+        // Every version ends with the checksum, so damage is not taken for another version.
+        let whole = bytes.split_last_chunk().filter(|(bytes, sum)| checksum(bytes) == **sum);
+        let Some(rest) = whole.and_then(|(bytes, _)| bytes.strip_prefix(&MAGIC)) else {
+            return Err(damaged);
+        };
+        match rest.split_first_chunk() {
+            Some((version, rest)) if *version == VERSION.to_le_bytes() => {
+                Self::decode_parts(rest).ok_or(damaged)
+            }
+            Some((version, _)) => Err(HeaderError::UnknownFormat(u16::from_le_bytes(*version))),
+            None => Err(damaged),
         }
-        let rest = bytes.strip_prefix(&MAGIC)?.strip_prefix(&VERSION.to_le_bytes())?;
-        let (number, rest) = rest.strip_prefix(&[0; 6])?.split_first_chunk::<8>()?;
+    }
+
+    fn decode_parts(bytes: &[u8]) -> Option<Self> {
+        let (number, rest) = bytes.strip_prefix(&[0; 6])?.split_first_chunk::<8>()?;
         let (time, rest) = rest.split_first_chunk::<8>()?;
         let (header, mut rest) = rest.split_first_chunk::<4_096>()?;
         let mut used = Vec::new();
@@ -98,8 +113,9 @@ mod tests {
         for at in 0..bytes.len() {
             let mut other = bytes.clone();
             other[at] ^= 1;
-            assert!(Manifest::decode(&other).is_none(), "{at}");
-            assert!(Manifest::decode(&bytes[..at]).is_none(), "{at}");
+            for damaged in [Manifest::decode(&other), Manifest::decode(&bytes[..at])] {
+                assert!(matches!(damaged, Err(HeaderError::Damaged(_))), "{at}");
+            }
         }
     }
 }

@@ -261,6 +261,28 @@ fn a_damaged_manifest_costs_its_backup_and_no_record() {
 }
 
 #[test]
+fn a_backup_of_a_newer_version_is_refused_by_its_name_and_stays() {
+    let (_home, session, place) = store_with(10);
+    let options = BackupOptions { keep: 1, keep_within: Duration::ZERO, ..Default::default() };
+    back_up(&session, &place);
+    let path = manifest_path(&place, 1);
+    let mut newer = fs::read(&path).unwrap();
+    newer.truncate(newer.len() - 32);
+    newer[8] = 2;
+    newer.extend([7; 100]);
+    newer.extend(checksum(&newer));
+    fs::write(&path, &newer).unwrap();
+    let report = session.backup_into(&place, &options, &mut |_| {}).unwrap();
+    assert!(report.removed.is_empty() && !report.is_cleared);
+    let backups = opened(&place);
+    assert_eq!(backups.list()[0].time, None);
+    let refused = backups.check(1, &passphrase(), &mut |_| {});
+    assert!(matches!(refused, Err(StoreError::UnknownFormat { version: 2, flags: 0 })));
+    assert_eq!(fs::read(&path).unwrap(), newer);
+    assert_eq!(restored(&place, 2, "/memories/1/1").unwrap(), text(1, 0));
+}
+
+#[test]
 fn what_an_interrupted_backup_leaves_is_removed_and_changes_nothing() {
     let (_home, session, place) = store_with(20);
     back_up(&session, &place);

@@ -66,7 +66,7 @@ impl Object {
 }
 
 fn line(info: &BackupInfo, is_mixed: bool) -> String {
-    let time = info.time.map_or_else(|| "damaged            ".to_owned(), local);
+    let time = info.time.map_or_else(|| "unreadable         ".to_owned(), local);
     let store = if is_mixed { format!("  store {}", store(info)) } else { String::new() };
     format!("{:>4}  {time}  {:>6}{store}\n", info.number, display::size(info.own_bytes))
 }

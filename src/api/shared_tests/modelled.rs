@@ -52,17 +52,10 @@ impl Path {
 
     /// What the first host does between two requests.
     fn go_on(&mut self) -> Option<Stage> {
-        loop {
-            let stage = self.state.hosts[0].0;
-            match stage {
-                Some(Stage::Begin(_)) => self.act(Action::Make(0)),
-                Some(Stage::Look(_)) => {
-                    self.conflicts += 1;
-                    self.act(Action::Look(0));
-                }
-                _ => return stage,
-            }
+        if matches!(self.state.hosts[0].0, Some(Stage::Begin(_))) {
+            self.act(Action::Make(0));
         }
+        self.state.hosts[0].0
     }
 
     /// Another host makes changes.
@@ -79,6 +72,19 @@ impl Path {
         }
     }
 
+    /// Others come in between, and the server may lose trails.
+    fn meanwhile(&mut self) {
+        if self.conflicts < 2 {
+            self.change();
+            // A young store can be told from its beginning.
+            let may_lose = self.state.actions(&BOUNDS).contains(&Action::LoseTrails);
+            if self.state.applied.len() > 25 && may_lose && self.random.below(3) == 0 {
+                self.server.with(|vault| vault.trails.clear());
+                self.act(Action::LoseTrails);
+            }
+        }
+    }
+
     fn deliver(&mut self) {
         let _ = self.server.deliver();
         while let Some(Action::Deliver(batch)) = self.state.actions(&BOUNDS).first().copied() {
@@ -89,27 +95,36 @@ impl Path {
     fn send(&mut self) -> Verdict {
         let stage = self.go_on();
         assert!(matches!(stage, Some(Stage::Send(_) | Stage::Again(_))), "{stage:?}");
-        if self.conflicts < 2 {
-            self.change();
-            // A young store can be told from its beginning.
-            let may_lose = self.state.actions(&BOUNDS).contains(&Action::LoseTrails);
-            if self.state.applied.len() > 25 && may_lose && self.random.below(3) == 0 {
-                self.server.with(|vault| vault.trails.clear());
-                self.act(Action::LoseTrails);
-            }
-        }
+        self.meanwhile();
         if self.random.below(4) == 0 {
             self.deliver();
         }
-        let (fate, verdict) = match self.random.below(9) {
+        // Nothing is late or sent twice in a transaction, which a call begins after two conflicts.
+        let fates = if self.conflicts < 2 { 10 } else { 8 };
+        let (fate, verdict) = match self.random.below(fates) {
             0 => (Fate::Refuse, Verdict::Refuse),
             1 => (Fate::LoseRequest, Verdict::LoseRequest),
             2 | 3 => (Fate::LoseReply, Verdict::LoseReply),
-            4 => (Fate::Delay, Verdict::Delay),
+            8 => (Fate::Delay, Verdict::Delay),
+            9 => (Fate::Double, Verdict::Double),
             _ => (Fate::Perform, Verdict::Perform),
         };
         self.act(Action::Send(0, fate));
         verdict
+    }
+
+    /// A host that looks what became of its batch may be too late, or have to ask again.
+    fn pull(&mut self) -> Verdict {
+        if !matches!(self.state.hosts[0].0, Some(Stage::Look(_))) {
+            return Verdict::Perform;
+        }
+        self.meanwhile();
+        if self.random.below(4) == 0 {
+            return Verdict::Refuse;
+        }
+        self.conflicts += 1;
+        self.act(Action::Look(0));
+        Verdict::Perform
     }
 }
 
@@ -119,6 +134,7 @@ impl Network for Requests {
     fn before(&self, _host: u64, operation: Operation) -> Verdict {
         match operation {
             Operation::Apply => self.0.lock().unwrap().send(),
+            Operation::Pull => self.0.lock().unwrap().pull(),
             _ => Verdict::Perform,
         }
     }

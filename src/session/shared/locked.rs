@@ -144,7 +144,7 @@ pub(crate) fn store_locked<T, E: From<StoreError>>(
             Err(StorageError::Conflict) => {
                 drop(within);
                 drop(opened);
-                look_again(state, &sealed, version)?
+                look_again(state, &sealed)?
             }
             Err(StorageError::Unknown(_)) => {
                 drop(within);

@@ -72,7 +72,7 @@ pub(crate) fn apply(
         None => return apply_here(state, sealed),
         Some(Ok(())) => install(state, sealed, version),
         Some(Err(StorageError::Full)) => return Ok(Applied::Full(sealed.unsealed())),
-        Some(Err(StorageError::Conflict)) => look_again(state, &sealed, version)?,
+        Some(Err(StorageError::Conflict)) => look_again(state, &sealed)?,
         Some(Err(StorageError::Unknown(_))) => find_out(state, sealed, version)?,
         Some(Err(error)) => return Err(error.into()),
     };
@@ -117,35 +117,37 @@ pub(super) fn find_out(
             Err(_) => return Err(StoreError::CommitUnknown),
         }
     }
-    loop {
-        match refresh(state) {
-            Ok(_) => break,
-            Err(StoreError::Unavailable(_)) => retry.pause()?,
-            // A store that went back, or that has other keys, tells nothing about the batch.
-            Err(_) => return Err(StoreError::CommitUnknown),
-        }
-    }
-    let state = read(state);
-    state.open().and_then(|open| open.judge(&group)).map_err(unknown)
+    // A store that went back, or that has other keys, tells nothing about the batch.
+    look(state, &group, retry).map_err(unknown)
 }
 
-/// What became of a batch that was made on this version of the state and that the engine has refused. A server that applies
-/// a batch and calls it refused, or a proxy that sends it twice, must not make its calls run twice.
+/// What became of a batch that the engine has refused because of another root. A server that applies a batch and calls it refused,
+/// or a proxy that sends it twice, must not make its calls run twice.
 ///
 /// # Errors
-/// [`StoreError::CommitUnknown`] if the server refuses a batch because of another root, and then has no other root. An
-/// error when learning the newest state.
+/// [`StoreError::CommitUnknown`] if the server has no other root, does not show it in time, or no trail leads to the batch. An error
+/// of the newest state.
 pub(super) fn look_again(
     state: &RwLock<State>,
     sealed: &SealedGroup,
-    version: u64,
 ) -> Result<Stored, StoreError> {
-    if refresh(state)? == version {
-        return Err(StoreError::CommitUnknown);
+    let retry = Retry::new(read(state).open()?);
+    look(state, sealed, retry)
+}
+
+/// Learns the newest state, and what became of a batch that can come no more.
+fn look(
+    state: &RwLock<State>,
+    group: &SealedGroup,
+    mut retry: Retry,
+) -> Result<Stored, StoreError> {
+    loop {
+        let found = refresh(state).and_then(|_| read(state).open()?.judge(group));
+        match found {
+            Err(StoreError::Unavailable(_)) => retry.pause()?,
+            found => return found,
+        }
     }
-    let found = read(state).open()?.judge(sealed);
-    // So many commits later that the trail does not tell. The refusal does.
-    Ok(found.unwrap_or(Stored::Overtaken))
 }
 
 /// Takes over a batch that the engine has applied, unless another thread has caught up with it, or with more, already.

@@ -89,6 +89,9 @@ impl SharedEngine for HostEngine {
         vault.keep_lease(self.number, self.link.number);
         // A host that writes a new generation owns it: nobody else may have removed it.
         let lease = self.link.lease(switched_to(self.number, batch).unwrap_or(self.number));
+        if verdict == Verdict::Double {
+            let _ = vault.apply(self.number, lease, batch);
+        }
         let applied = vault.apply(self.number, lease, batch).map_err(|error| match error {
             StorageError::Missing => StorageError::Conflict,
             error => error,

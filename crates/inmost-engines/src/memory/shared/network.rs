@@ -36,6 +36,8 @@ pub enum Verdict {
     LoseReply,
     /// A batch waits in a connection that its sender has given up, until [`deliver`](super::SharedMemory::deliver). Reads fail.
     Delay,
+    /// The server performs a batch twice, and the second reply arrives. Reads fail.
+    Double,
     /// The host ends before the operation. All of its later operations fail.
     Die,
 }

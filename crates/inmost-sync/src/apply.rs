@@ -158,10 +158,6 @@ impl Device {
         let nothing = Done::default();
         let done = known.unwrap_or(&nothing);
         let files = store.files()?;
-        let mapped: BTreeSet<u64> = self.shown.values().map(|shown| shown.number).collect();
-        let fresh = files.iter().filter(|(number, _)| !mapped.contains(number));
-        let fresh: BTreeMap<&str, (u64, &Entry)> =
-            fresh.map(|(number, entry)| (entry.path.as_str(), (*number, entry))).collect();
         let mut missing = Vec::new();
         for (id, planned) in std::mem::take(&mut self.plan) {
             match (planned, self.shown.get_mut(&id)) {
@@ -188,7 +184,7 @@ impl Device {
                 (None, None) => {}
             }
         }
-        self.recover_new(store, missing, fresh)
+        self.recover_new(store, missing, &files)
     }
 
     /// Recognises the new files of a plan after a crash, among those that say that they were made when it was: by path and text, then
@@ -197,14 +193,16 @@ impl Device {
         &mut self,
         store: &impl Store,
         planned: Vec<(FileId, Shown)>,
-        fresh: BTreeMap<&str, (u64, &Entry)>,
+        files: &BTreeMap<u64, Entry>,
     ) -> Result<(), SyncError> {
         let Some((_, first)) = planned.first() else { return Ok(()) };
         let time = first.number;
+        let mapped: BTreeSet<u64> = self.shown.values().map(|shown| shown.number).collect();
         let mut found = BTreeMap::new();
-        for (path, (number, entry)) in fresh {
-            if entry.created == time {
-                found.extend(store.read(path)?.map(|text| (path, (text, number, entry.version))));
+        for (number, entry) in files {
+            if entry.created == time && !mapped.contains(number) {
+                let path = entry.path.as_str();
+                found.extend(store.read(path)?.map(|text| (path, (text, *number, entry.version))));
             }
         }
         let mut rest = Vec::new();

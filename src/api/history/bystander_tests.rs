@@ -45,6 +45,35 @@ fn a_folder_that_came_back_stays_if_someone_else_has_used_it() {
     assert!(!session.files().exists("/memories/d").unwrap());
 }
 
+/// What b brings, in place of what a has restored or moved away, stays where it is.
+#[test]
+fn a_folder_that_someone_else_brings_to_a_place_stays_there() {
+    let make: [fn(&Session, &Session); 3] = [
+        |a, _| a.files().remove("/memories/p/q/f").unwrap(),
+        |a, _| a.files().rename("/memories/p/q/f", "/memories/f").unwrap(),
+        |a, b| {
+            a.files().rename("/memories/p", "/memories/h").unwrap();
+            a.files().rename("/memories/h", "/memories/i").unwrap();
+            b.files().rename("/memories/i", "/memories/j").unwrap();
+        },
+    ];
+    for (case, make) in make.into_iter().enumerate() {
+        let session = keeping();
+        let (a, b) = (session.acting_as("a"), session.acting_as("b"));
+        b.files().write("/memories/p/q/f", "x").unwrap();
+        b.files().remove("/memories/p/q").unwrap();
+        let page = session.history().page(&VersionQuery::all(), None, 1).unwrap();
+        a.history().restore(page.items[0].number, None).unwrap();
+        make(&a, &b);
+        let place = ["/memories/p", "/memories/p", "/memories/h"][case];
+        b.files().write("/memories/e/q/g", "of b").unwrap();
+        b.files().rename("/memories/e", place).unwrap();
+        undo(&session);
+        let kept = session.files().read(&format!("{place}/q/g"));
+        assert_eq!(kept.unwrap().as_str(), "of b", "{case}");
+    }
+}
+
 /// Plans to undo what the actor a did, makes changes as b, and undoes. Returns the result of the only step.
 fn undo_after(session: &Session, changes: impl FnOnce(Files<'_>)) -> Undone {
     let plan = session.history().plan_undo(&VersionQuery::all().actor("a")).unwrap();

@@ -183,7 +183,8 @@ impl Places {
         }
     }
 
-    /// Whether a change has moved or deleted the folder, or a folder above it, or else has changed something in it.
+    /// Whether a change has moved or deleted the folder or a folder above it, brought another folder there, or changed something
+    /// in it.
     fn are_touched_by(&self, change: &VersionInfo) -> bool {
         // Nobody used a file that expired.
         if change.kind == VersionKind::Expired {
@@ -192,11 +193,14 @@ impl Places {
         // A note of what was forgotten names no path.
         let Some(path) = &change.path else { return self.or_inside || change.file.is_none() };
         let takes_away = change.file.is_none() && change.kind != VersionKind::Restored;
+        let brings = change.file.is_none() && change.kind != VersionKind::Deleted;
         let from = change.old_path.as_ref().unwrap_or(path);
         self.paths.iter().any(|place| {
             let is_inside = |path: &FileText| below(path.as_str(), place).is_some();
-            takes_away && below(place, from.as_str()).is_some()
-                || self.or_inside && (is_inside(path) || is_inside(from))
+            let is_above = |path: &FileText| below(place, path.as_str()).is_some();
+            takes_away && is_above(from)
+                || self.or_inside
+                    && (is_inside(path) || is_inside(from) || brings && is_above(path))
         })
     }
 }

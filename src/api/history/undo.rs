@@ -239,7 +239,10 @@ impl UndoPlan {
             VersionKind::Restored => is_used_by_others(version, taken, others),
             // Where it was is forgotten.
             _ if version.old_path.is_none() => true,
-            _ => later.into_iter().any(moves_it),
+            // So does a later move of it that is not undone.
+            _ => later
+                .chain(self.left.iter().filter(|it| it.kind == VersionKind::Renamed))
+                .any(moves_it),
         };
         if is_left {
             self.left.push(version.clone());

@@ -236,7 +236,7 @@ export interface BackupReport {
   readonly addedBytes: number;
   /** The numbers of the earlier backups that were removed by age and count. */
   readonly removed: readonly number[];
-  /** Whether the records of removed backups are gone. If not, a file of the folder is damaged or cannot be removed. */
+  /** Whether the records of removed backups are gone. If not, a file of the folder is damaged, of another version, or cannot be removed. */
   readonly isCleared: boolean;
 }
 

@@ -77,7 +77,8 @@ pub struct BackupReport {
     pub added_bytes: u64,
     /// The numbers of the earlier backups that were removed by age and count.
     pub removed: Vec<u64>,
-    /// Whether the records of removed backups are gone. If not, a file of the folder is damaged or cannot be removed.
+    /// Whether the records of removed backups are gone. If not, a file of the folder is damaged, of another version, or cannot be
+    /// removed.
     pub is_cleared: bool,
 }
 
@@ -87,7 +88,7 @@ pub struct BackupReport {
 pub struct BackupInfo {
     /// Its number, which is never used again while it is the newest.
     pub number: u64,
-    /// When it was made; `None` if its manifest is damaged or of a version that this build does not know. [`Backups::check`] and
+    /// When it was made; `None` if its manifest cannot be read or is of a version that this build does not know. [`Backups::check`] and
     /// [`Backups::restore`] then say which.
     pub time: Option<SystemTime>,
     /// Bytes of the files that only this backup brought. Later ones use them too.
@@ -540,8 +541,7 @@ fn parse(name: &str, prefix: &str) -> Option<u64> {
 }
 
 fn read_manifest(folder: &Path, number: u64) -> Result<Manifest, StoreError> {
-    let path = manifest_path(folder, number);
-    let bytes = files::read_small(&path, MANIFEST_BYTES).map_err(StorageError::from)?;
+    let bytes = files::read_small(&manifest_path(folder, number), MANIFEST_BYTES).ok().flatten();
     let manifest = Manifest::decode(&bytes.ok_or(StoreError::HeaderDamaged)?)?;
     // One backup under the number of another is none.
     if manifest.number == number { Ok(manifest) } else { Err(StoreError::HeaderDamaged) }

@@ -110,7 +110,7 @@ impl Backup {
         let report = self.back_up(to)?;
         if !report.is_cleared {
             streams::warn(&format!(
-                "What removed backups had alone is still in {}, because a file there is damaged or cannot be removed.",
+                "What removed backups had alone is still in {}, because a file there is damaged, of another version, or cannot be removed.",
                 to.display()
             ));
         }

@@ -219,7 +219,8 @@ class BackupReport:
     removed: tuple[int, ...]
     """The numbers of the earlier backups that were removed by age and count."""
     is_cleared: bool
-    """Whether the records of removed backups are gone. If not, a file of the folder is damaged or cannot be removed."""
+    """Whether the records of removed backups are gone. If not, a file of the folder is damaged, of another version, or cannot be
+    removed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,7 @@
 //! `inmost backup check`
 
+use inmost::StoreError;
+
 use super::super::check::{as_json, as_text};
 use super::chosen::Chosen;
 use crate::exit::{Exit, Failure};
@@ -29,7 +31,10 @@ impl Check {
         let mut progress = Progress::new("records read");
         let mut update = |records| progress.update(records);
         let report = backups.check(number, secret.credential(), &mut update);
-        let report = report.map_err(|error| naming::at(&self.chosen.from, error))?;
+        let report = report.map_err(|error| match error {
+            StoreError::UnknownFormat { .. } => self.chosen.of_another_version(number),
+            error => naming::at(&self.chosen.from, error),
+        })?;
         let text = if self.json { as_json(&report, None)? } else { as_text(&report, false) };
         print(text.as_bytes())?;
         if report.problems.is_empty() {

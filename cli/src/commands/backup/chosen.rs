@@ -50,4 +50,16 @@ impl Chosen {
         let secret = self.credential.of_store(&self.from, Asking::first(Input::Free), by)?;
         Ok((backups, number, secret))
     }
+
+    /// The failure of a backup whose format this program does not know.
+    pub(super) fn of_another_version(&self, number: u64) -> Failure {
+        Failure::new(
+            Exit::UnknownFormat,
+            format!(
+                "Backup {number} in {} is of a version that this program does not know.",
+                self.from.display()
+            ),
+            "Use the version that made it, or a newer one; or another backup with --number.",
+        )
+    }
 }

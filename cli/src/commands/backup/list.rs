@@ -23,7 +23,7 @@ pub(super) struct List {
     #[arg(value_name = "DEST")]
     from: PathBuf,
 
-    /// Print one JSON object per line: backup, time (in milliseconds since 1970; absent if it is damaged), `added_bytes`, store
+    /// Print one JSON object per line: backup, time (in milliseconds since 1970; absent if it cannot be read), `added_bytes`, store
     #[arg(long)]
     json: bool,
 }

@@ -60,6 +60,7 @@ impl Restore {
                 format!("Backup {number} in {} is damaged: {error}", from.display()),
                 "Restore another one with --number; the next backup writes what is damaged again.",
             ),
+            StoreError::UnknownFormat { .. } => self.chosen.of_another_version(number),
             StoreError::WrongPassphrase | StoreError::WrongKey(_) => naming::at(from, error),
             error => naming::creating(&self.to, error),
         })?;

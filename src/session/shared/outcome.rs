@@ -46,7 +46,8 @@ pub(crate) enum Applied {
 /// is never overtaken.
 ///
 /// # Errors
-/// [`StoreError::CommitUnknown`] if it cannot be found out whether a server has stored it. After another error a server has not.
+/// [`StoreError::CommitUnknown`] if it cannot be found out whether a server has stored it. After another error a server has not, but
+/// for the case of [`look_again`].
 /// After an error of a local engine nothing is known.
 pub(crate) fn apply(
     state: &RwLock<State>,
@@ -125,8 +126,9 @@ pub(super) fn find_out(
 /// or a proxy that sends it twice, must not make its calls run twice.
 ///
 /// # Errors
-/// [`StoreError::CommitUnknown`] if the server has no other root, does not show it in time, or no trail leads to the batch. An error
-/// of the newest state.
+/// [`StoreError::CommitUnknown`] if the server has no other root, does not show it in time, or no trail leads to the batch.
+/// An error of the newest state, such as [`StoreError::Locked`] or [`StoreError::RolledBack`]: only a batch that was sent twice, or
+/// to a lying server, is stored then.
 pub(super) fn look_again(
     state: &RwLock<State>,
     sealed: &SealedGroup,

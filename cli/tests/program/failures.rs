@@ -10,9 +10,9 @@ use crate::inmost::{CHEAP, PASSPHRASE, Place, run};
 
 const BOTH: [&str; 2] = ["header.a", "header.b"];
 
-/// Recomputes the checksum of a header, as an attacker would (docs/FORMAT.md, Primitives).
+/// Recomputes the checksum at the end of a file, as an attacker would (docs/FORMAT.md, Primitives).
 fn mend(header: &mut Vec<u8>) {
-    header.truncate(4_064);
+    header.truncate(header.len() - 32);
     let mut checksum: Blake2bMac<U32> =
         Blake2bMac::new_with_salt_and_personal(None, &[], b"inmost/1 check").unwrap();
     checksum.update(header);
@@ -25,6 +25,22 @@ fn usage_errors_are_2() {
     for args in [&["fly"][..], &["ls", "--fly"], &["cat"], &["mv", "/memories/a"]] {
         place.run(args, "").expect(2);
     }
+}
+
+#[test]
+fn a_backup_of_a_newer_version_is_named() {
+    let place = Place::with_store();
+    place.run(["backup", "copies"], "").expect(0);
+    let path = place.beside("copies/backup-0000000000000001");
+    let mut manifest = fs::read(&path).unwrap();
+    manifest[8] = 2;
+    mend(&mut manifest);
+    fs::write(&path, manifest).unwrap();
+    for args in [&["check", "copies"][..], &["restore", "copies", "new"]] {
+        let refused = place.run([&["backup"], args].concat(), "");
+        refused.expect_failure(15, "Backup 1 in copies is of a version that this program");
+    }
+    assert!(place.run(["backup", "list", "copies"], "").expect(0).out.contains("unreadable"));
 }
 
 #[test]

@@ -239,7 +239,7 @@ impl UndoPlan {
             VersionKind::Restored => is_used_by_others(version, taken, others),
             // Where it was is forgotten.
             _ if version.old_path.is_none() => true,
-            // So does a later move of it that is not undone.
+            // A later move of it that is not undone is in its way too.
             _ => later
                 .chain(self.left.iter().filter(|it| it.kind == VersionKind::Renamed))
                 .any(moves_it),

@@ -241,3 +241,26 @@ fn without_a_ballast_a_full_disk_loses_nothing_either() {
         }
     }
 }
+
+/// A caller that applies under a lock waits before it takes that: for the entry of what is not synced, if both together are too large
+/// for one.
+#[test]
+fn preparing_a_batch_checks_it_and_makes_room_for_it() {
+    let world = World::new();
+    let engine = world.create().unwrap();
+    let mut random = Random::new(1);
+    let mut writing = Writing::new();
+    writing.run(&engine, 1, &mut random).unwrap();
+    let root = writing.acknowledged.get(&ROOT).cloned();
+    let batch = |root: Option<Vec<u8>>, first: u8| Batch {
+        expect: Some((ROOT, root)),
+        puts: (first..first + 20).map(|number| (Address([number; 32]), vec![number])).collect(),
+        deletes: Vec::new(),
+    };
+    engine.apply(&batch(root.clone(), 100)).unwrap();
+    let before = world.faults.operations();
+    engine.prepare(&batch(root, 120)).unwrap();
+    assert!(world.faults.operations() > before, "nothing is written");
+    assert!(matches!(engine.prepare(&batch(None, 120)), Err(StorageError::Conflict)));
+    assert_eq!(engine.group_records(), GROUP_RECORDS);
+}

@@ -80,18 +80,19 @@ try:
 
     # Another store takes the place of this one: nothing is acknowledged any more.
     subprocess.run(["mount", "-o", "remount,size=64m", disk], check=True)
-    with open(os.path.join(folder, "again.md"), "a", encoding="utf-8") as file:
-        os.rename(store, store + ".moved")
-        shutil.copytree(store + ".moved", store)
-        file.write("more\n")
-        file.flush()
+    file = os.open(os.path.join(folder, "again.md"), os.O_WRONLY | os.O_APPEND)
+    os.rename(store, store + ".moved")
+    shutil.copytree(store + ".moved", store)
+    try:
+        # The key daemon may have noticed it before the write.
+        os.write(file, b"more\n")
+        os.fsync(file)
+        sys.exit("a save to a store that was replaced has succeeded")
+    except OSError as error:
+        print(f"save after the store was replaced: {errno.errorcode[error.errno]}")
+    finally:
         try:
-            os.fsync(file.fileno())
-            sys.exit("a save to a store that was replaced has succeeded")
-        except OSError as error:
-            print(f"fsync after the store was replaced: {errno.errorcode[error.errno]}")
-        try:
-            file.close()
+            os.close(file)
         except OSError:
             pass
     shutil.rmtree(store)

@@ -543,7 +543,7 @@ fn parse(name: &str, prefix: &str) -> Option<u64> {
 fn read_manifest(folder: &Path, number: u64) -> Result<Manifest, StoreError> {
     let bytes = files::read_small(&manifest_path(folder, number), MANIFEST_BYTES).ok().flatten();
     let manifest = Manifest::decode(&bytes.ok_or(StoreError::HeaderDamaged)?)?;
-    // One backup under the number of another is none.
+    // A manifest under the number of another backup does not count.
     if manifest.number == number { Ok(manifest) } else { Err(StoreError::HeaderDamaged) }
 }
 

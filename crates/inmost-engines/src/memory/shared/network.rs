@@ -36,7 +36,7 @@ pub enum Verdict {
     LoseReply,
     /// A batch waits in a connection that its sender has given up, until [`deliver`](super::SharedMemory::deliver). Reads fail.
     Delay,
-    /// The server performs a batch twice, and the second reply arrives. Reads fail.
+    /// The server performs a batch twice, or once in a transaction, and the last reply arrives. Reads fail.
     Double,
     /// The host ends before the operation. All of its later operations fail.
     Die,

@@ -5,7 +5,7 @@ use super::copy::Copy;
 use super::new_nodes::NewNodes;
 use super::recovery::{FoundFile, KeptHistory, Later, Recovered, Recovery, RecoveryReport, Target};
 use super::rewrite::{Written, abandon, remove_unfinished, write_generation};
-use crate::session::anchor::Mark;
+use crate::session::anchor::{Anchor, Mark};
 use crate::session::generation::{NextGeneration, write_headers};
 use crate::session::ledger::restart_expiry;
 use crate::session::{StoreError, VERSIONS_OF_GROUP, Vault, freshness, leftovers};
@@ -74,10 +74,9 @@ impl Vault {
             return Err(StoreError::ForeignAnchor);
         }
         let header = keys.header();
-        if let Some(root) = &found {
-            // An older header may have keyslots that were removed since.
-            freshness::check_header(header, &root.header, anchor.newest_revision())?;
-        }
+        // An older header may have keyslots that were removed since.
+        let bound = found.as_ref().map(|root| &root.header);
+        freshness::check_header(header, bound, anchor.newest_revision())?;
         let old = header.generation();
         // Above every number that was seen, so that the repaired store is not taken for a rolled back one.
         let commit = found.as_ref().map_or(0, |root| root.commit).max(records.expected_commit());
@@ -85,6 +84,7 @@ impl Vault {
         let numbers = records.heads() / VERSIONS_OF_GROUP + 1;
         let commit = commit.checked_add(numbers).ok_or(StoreError::TooLarge)?;
         let mut root = Root { commit, ..found.clone().unwrap_or_else(without_records) };
+        anchor.check_sequence(root.anchored);
         // Readings may be lost with the newest records, so every file counts as used now.
         restart_expiry(&mut root);
 
@@ -94,6 +94,10 @@ impl Vault {
         let new = newest.checked_add(1).ok_or(StoreError::TooLarge)?;
         let scratch = new.checked_add(1).ok_or(StoreError::TooLarge)?;
         let next = NextGeneration::generation(&keys, new, header.engine())?;
+        // Slots from before the repair must not vouch for the repaired store, whether they are here now or are put back later.
+        root.anchored =
+            Anchor::first_sequence_of_repaired(next.header_id().revision).max(root.anchored);
+        anchor.continue_after(root.anchored);
         let kept_header = Some(header.bytes().to_vec());
         let mut note = Rewriting { old, new, scratch, switched: false, kept_header };
 
@@ -129,11 +133,8 @@ impl Vault {
             Ok(Mark::of(&copy, new, &root_value))
         });
         let mark = closed.inspect_err(|_| abandon(storage, &note))?;
-        anchor.check_sequence(root.anchored);
-        if !report.is_newest() {
-            // Before a header names the new records: a crash must not leave them with slots that say that nothing is missing.
-            anchor.doubt(storage);
-        }
+        // Before a header names the new records: a crash must not leave them with slots that say that nothing is missing.
+        anchor.before_repaired(storage, report.is_newest());
         // From here on a crash leaves either header, and the note says what becomes of the other generation.
         write_headers(storage, next.header())?;
         note.switched = true;
@@ -163,7 +164,8 @@ impl Vault {
 fn without_records() -> Root {
     let child = |id| Child { id, tag: Tag::default() };
     let (tree, system) = (child(ObjectId::TREE), child(ObjectId::SYSTEM));
-    Root::new(tree, system)
+    // Nothing says how much text there is, so it is not collected in memory.
+    Root { bytes: u64::MAX, ..Root::new(tree, system) }
 }
 
 /// Writes nothing.

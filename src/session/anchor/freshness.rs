@@ -56,19 +56,26 @@ pub(crate) fn check(
     Ok(unsettled)
 }
 
-/// Checks that a header is not older than records that are going to be rewritten under it.
+/// Checks that a header is not older than records that are going to be rewritten under it: than the one that their root names, if
+/// there is a root, and than any that the anchor has `seen`. An attacker who puts an older header back can remove the roots as well.
 ///
 /// # Errors
 /// [`StoreError::HeaderRolledBack`].
 pub(crate) fn check_header(
     header: &Header,
-    bound: &HeaderId,
+    bound: Option<&HeaderId>,
     seen: Option<u64>,
 ) -> Result<(), StoreError> {
-    if header.id() == *bound || header.follows(bound) {
-        return Ok(());
+    let found = header.revision();
+    if let Some(expected) = seen.filter(|seen| *seen > found) {
+        return Err(StoreError::HeaderRolledBack { expected, found });
     }
-    explain(header, bound, seen).map(drop)
+    match bound {
+        Some(bound) if header.id() != *bound && !header.follows(bound) => {
+            explain(header, bound, seen).map(drop)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Why the records do not name the header, which is authentic. An error if the header is the older one of the two.

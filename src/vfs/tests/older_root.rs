@@ -10,9 +10,10 @@ use super::model::{dump, parse, text};
 use super::versions::{MONTH, assert_whole, newest};
 use crate::maintenance::{BareRecords, RecoveryReport};
 use crate::session::tests::store::{options, passphrase};
-use crate::session::{HistorySettings, Session};
+use crate::session::{AnchorStatus, HistorySettings, Session, StoreError};
 use crate::vfs::edit;
-use inmost_format::header::Credential;
+use inmost_format::crypto::passphrase::Passphrase;
+use inmost_format::header::{Credential, NewSlot};
 use inmost_format::record::Node;
 
 /// A store with a history, in files of the default engine. Where a session is dropped, its journal has the last commits.
@@ -178,4 +179,53 @@ fn a_folder_that_a_lost_change_brought_back_can_be_brought_back_again() {
         assert!(is_live || back.is_ok(), "{has_anchor}: {back:?}, {report:?}");
         assert_whole(&session, &format!("{has_anchor}: {report:?}"));
     }
+}
+
+/// An attacker kept the anchor, damaged roots so that somebody repaired the store, and put the anchor back: the store was known to be
+/// the newest, without a word. So it was if the attacker had removed the anchor before the repair.
+#[test]
+fn an_anchor_from_before_a_repair_does_not_vouch_for_the_repaired_store() {
+    for (lost, has_anchor) in [(1, true), (1, false), (usize::MAX, true), (usize::MAX, false)] {
+        let (store, session) = OnDisk::create();
+        for number in 0..9 {
+            session.files().write(&format!("/memories/{number}"), "text\n").unwrap();
+        }
+        session.lock();
+        let anchor = store.path().join("anchor");
+        let kept = std::fs::read(&anchor).unwrap();
+        store.repair_without_roots(lost, has_anchor);
+        std::fs::write(&anchor, kept).unwrap();
+        match options().open(store.path()).unwrap().unlock(&passphrase()) {
+            Ok(session) => {
+                let status = session.status().unwrap().anchor;
+                assert_eq!(status, AnchorStatus::Unknown, "lost {lost}, anchor {has_anchor}");
+            }
+            // Without the anchor, the repaired store may have a number that was used before.
+            Err(StoreError::RolledBack { .. }) if !has_anchor => {}
+            Err(error) => panic!("lost {lost}, anchor {has_anchor}: {error}"),
+        }
+    }
+}
+
+/// With the older header, a removed keyslot opened the store again: a repair without roots did not ask the anchor.
+#[test]
+fn a_repair_without_roots_takes_no_header_that_is_older_than_the_anchor() {
+    let (store, session) = OnDisk::create();
+    session.files().write("/memories/a", "text\n").unwrap();
+    let path = store.path();
+    let headers = ["header.a", "header.b"].map(|name| path.join(name));
+    let older = std::fs::read(&headers[0]).unwrap();
+    let added = Passphrase::new("another passphrase").unwrap();
+    session.add_slot(&NewSlot::new(&added)).unwrap();
+    session.files().write("/memories/b", "text\n").unwrap();
+    session.lock();
+    for header in &headers {
+        std::fs::write(header, &older).unwrap();
+    }
+    for tag in newest_roots(path) {
+        assert!(flip(path, &tag) > 0);
+    }
+    let vault = options().open(path).unwrap();
+    let refused = vault.repair(&passphrase(), |_| {});
+    assert!(matches!(refused, Err(StoreError::HeaderRolledBack { .. })), "{refused:?}");
 }

@@ -111,7 +111,7 @@ impl Vault {
     /// removed. Other files in the folder stay, and then the folder stays too.
     ///
     /// # Errors
-    /// [`StoreError::NotAStore`] and [`StoreError::InUse`], in which case nothing was touched; [`StoreError::Io`] and
+    /// [`StoreError::NotAStore`], [`StoreError::InUse`] and [`StoreError::OtherOwner`], in which case nothing was touched; [`StoreError::Io`] and
     /// [`StoreError::UntrustedFile`] for a file that could not be overwritten or removed, when everything else is gone.
     ///
     /// # Security
@@ -387,7 +387,16 @@ impl VaultOptions {
         let mut headers = Vec::new();
         let mut failure = None::<StoreError>;
         for copy in [HeaderCopy::A, HeaderCopy::B] {
-            let Some(bytes) = storage.read_header(copy)? else { continue };
+            let bytes = match storage.read_header(copy) {
+                Ok(Some(bytes)) => bytes,
+                Ok(None) => continue,
+                // As a damaged copy: one bad sector must not keep the store closed.
+                Err(error @ StorageError::Io(_)) => {
+                    failure = Some(error.into());
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
             match Header::parse(&bytes, &self.limits) {
                 Ok(header) if is_built(header.engine()) => headers.push((copy, header)),
                 Ok(_) => failure = Some(StoreError::EngineNotBuilt),

@@ -34,7 +34,10 @@ impl Destroy {
             // Reported before the question.
             Err(StoreError::InUse(process)) => return Err(self.place.in_use(process)),
             Err(
-                error @ (StoreError::NotAStore | StoreError::UntrustedFile(_) | StoreError::Io(_)),
+                error @ (StoreError::NotAStore
+                | StoreError::OtherOwner { .. }
+                | StoreError::UntrustedFile(_)
+                | StoreError::Io(_)),
             ) => {
                 return Err(naming::at(&place, error));
             }
@@ -89,7 +92,10 @@ impl Destroy {
 
 /// The failure of a destruction that began but could not remove every file.
 fn incomplete(error: StoreError) -> Failure {
-    let is_untouched = matches!(error, StoreError::NotAStore | StoreError::InUse(_));
+    let is_untouched = matches!(
+        error,
+        StoreError::NotAStore | StoreError::InUse(_) | StoreError::OtherOwner { .. }
+    );
     match Failure::from(error) {
         Failure::Error { exit, message, .. } if !is_untouched => Failure::new(
             exit,

@@ -157,7 +157,16 @@ fn roots_command_does_not_touch_a_store_of_another_user() {
         assert!(refused.err.contains("user"), "{refused:?}");
         assert_eq!(owners(&place), [65_534], "{args:?}");
     }
+    // The keys may be in the memory of a process of the user.
+    place.run(["lock"], "").expect_failure(14, "65534");
+    let refused = place.run(["destroy", "--yes"], "").expect_failure(14, "65534");
+    assert!(!refused.err.contains("removed"), "{refused:?}");
     assert_eq!(as_user(&["cat", "/memories/a"]).out, "1");
+    // Half of a header that cannot be read costs nothing.
+    let header = place.store().join("header.a");
+    assert!(Command::new("chmod").arg("0").arg(&header).status().unwrap().success());
+    assert_eq!(as_user(&["cat", "/memories/a"]).out, "1");
+    assert_eq!(as_user(&["check"]).code, Some(0));
     // What root has left in it otherwise is named, with its owner, and nothing is changed.
     let anchor = place.store().join("anchor");
     assert!(Command::new("chown").arg("0").arg(&anchor).status().unwrap().success());

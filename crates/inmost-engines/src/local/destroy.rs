@@ -32,6 +32,7 @@ impl LocalStorage {
             header_file::discard_draft(&self.folder, copy);
         }
         overwritten::overwrite(&self.folder.join(rewriting::NAME));
+        rewriting::discard_draft(&self.folder);
         match self.set_aside_generations() {
             Ok(found) => {
                 for it in &found {

@@ -282,8 +282,10 @@ fn destroying_a_store_removes_notes_and_set_aside_generations_with_their_headers
     let kept_header = Some(b"keyslots".to_vec());
     let rewriting = Rewriting { old: 1, new: 2, scratch: 3, switched: false, kept_header };
     storage.begin_rewrite(&rewriting).unwrap();
+    fs::write(path.join("rewriting.new"), "keyslots").unwrap();
     let open = |name: &str| fs::File::open(path.join(name)).unwrap();
-    let kept = [open("set-aside-0000000000000001/header"), open("rewriting")];
+    let notes = ["set-aside-0000000000000001/header", "rewriting", "rewriting.new"];
+    let kept = notes.map(open);
     storage.destroy().unwrap();
     assert!(!path.exists());
     for mut file in kept {

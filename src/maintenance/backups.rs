@@ -52,7 +52,7 @@ pub struct BackupOptions {
     pub with_versions: bool,
     /// How many of the newest backups stay, the new one included; 10 by default. The new one always stays.
     pub keep: usize,
-    /// Younger backups than this stay; 30 days by default. Their age is counted to the second latest time of all backups in the
+    /// Younger backups than this stay; 30 days by default. Their age is counted to the second latest time of its backups in the
     /// folder, so that a clock that is ahead for one backup removes nothing.
     pub keep_within: Duration,
 }
@@ -376,7 +376,11 @@ impl Place {
     ) -> Result<New, StoreError> {
         let keys = open.keys().ok_or(StoreError::InMemory)?;
         let numbers = numbers(&self.folder, MANIFEST).map_err(StorageError::from)?;
-        let number = numbers.last().copied().unwrap_or_default().saturating_add(1);
+        // A pack must never replace another one.
+        let number = numbers.last().copied().unwrap_or_default().checked_add(1);
+        let number = number.ok_or_else(|| {
+            StorageError::from(io::Error::other("its newest backup has the last number there is"))
+        })?;
         let (next, earlier) = self.continued(keys, &numbers)?;
         let draft = Draft::create(&self.folder).map_err(StorageError::from)?;
         let from = ReadAhead::once(open);
@@ -441,9 +445,11 @@ impl Place {
         let mut is_cleared = true;
         let (mut left, mut removed, mut kept) = (Vec::new(), Vec::new(), 0);
         let all = numbers(&self.folder, MANIFEST).unwrap_or_default();
-        // A clock that was ahead for one backup must not end the time of all others: the second latest time counts.
-        let mut times: Vec<u64> =
-            all.iter().filter_map(|it| Some(read_manifest(&self.folder, *it).ok()?.time)).collect();
+        // A clock that was ahead for one backup must not end the time of all others: the second latest time counts. That of
+        // another store is of another machine.
+        let manifests = all.iter().filter_map(|it| read_manifest(&self.folder, *it).ok());
+        let own = manifests.filter(|manifest| store_of(manifest) == Some(store));
+        let mut times: Vec<u64> = own.map(|manifest| manifest.time).collect();
         times.sort_unstable();
         let time = times.iter().rev().nth(1).copied().unwrap_or_default();
         for number in all.into_iter().rev() {

@@ -121,6 +121,25 @@ fn backups_are_kept_by_count_and_by_age_and_what_no_other_has_is_removed() {
     for number in [6, 7, 8] {
         assert_eq!(restored(&place, number, "/memories/7/7").unwrap(), text(7, 5));
     }
+    // The clock of a machine whose store has backups in the same folder is two hours ahead.
+    let (_elsewhere, other, _) = store_with(1);
+    shift_clock(2 * 3_600_000);
+    assert_eq!([(); 2].map(|()| back_up(&other, &place).number), [9, 10]);
+    shift_clock(-2 * 3_600_000);
+    let report = session.backup_into(&place, &options, &mut |_| {}).unwrap();
+    assert_eq!((report.removed, report.is_cleared), (vec![7], true));
+}
+
+/// The number of the next backup was the same again, and its records replaced those of the backup before.
+#[test]
+fn a_backup_with_the_last_number_ends_the_backups_of_its_folder() {
+    let (_home, session, place) = store_with(3);
+    back_up(&session, &place);
+    fs::write(manifest_path(&place, u64::MAX), "").unwrap();
+    let options = BackupOptions::default();
+    let refused = session.backup_into(&place, &options, &mut |_| {}).unwrap_err();
+    assert!(refused.to_string().contains("the last number there is"), "{refused}");
+    assert_eq!(restored(&place, 1, "/memories/1/1").unwrap(), text(1, 0));
 }
 
 #[test]

@@ -114,11 +114,6 @@ fn records_have_one_of_five_lengths() {
     }
 }
 
-/// Returns every run of 16 bytes.
-fn windows(bytes: &[u8]) -> HashSet<&[u8]> {
-    bytes.windows(16).collect()
-}
-
 #[test]
 fn two_stores_made_by_the_same_calls_share_nothing() {
     let mut runs = [Run::start(), Run::start()];
@@ -146,10 +141,7 @@ fn two_stores_made_by_the_same_calls_share_nothing() {
         files.into_iter().map(|file| (file.clone(), fs::read(file).unwrap())).collect()
     };
     let (first, second) = (all(one), all(other));
-    let mut seen: HashSet<&[u8]> = HashSet::new();
-    for (_, bytes) in &first {
-        seen.extend(windows(bytes));
-    }
+    let seen: HashSet<&[u8]> = first.iter().flat_map(|(_, bytes)| bytes.windows(16)).collect();
     let mut shared = Vec::new();
     for (file, bytes) in &second {
         let name = file.strip_prefix(other.store()).unwrap();

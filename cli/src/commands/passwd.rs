@@ -59,7 +59,7 @@ impl Passwd {
         let slots = store.slots()?;
         let slot = self.slot_to_change(&slots)?;
         // Checked first, so that an error is reported before the prompt for a passphrase.
-        let keyfile = self.keyfile(slot)?;
+        let keyfile = self.keyfile(store, slot)?;
         let passphrase = self.new.choose()?;
         let secret = Secret::new(passphrase, keyfile);
         let options = SlotOptions::new().kdf_cost(self.kdf.requested());
@@ -97,19 +97,21 @@ impl Passwd {
     }
 
     /// A keyslot that needs a keyfile still needs one afterwards.
-    fn keyfile(&self, slot: &SlotInfo) -> Result<Option<Keyfile>, Failure> {
+    fn keyfile(&self, store: &OpenStore, slot: &SlotInfo) -> Result<Option<Keyfile>, Failure> {
         if let Some(path) = &self.new_keyfile {
             return keyfile::read_or_create(path).map(Some);
         }
         if slot.kind() != SlotKind::PassphraseAndKeyfile {
             return Ok(None);
         }
-        // For the keyslot that unlocked the store, --keyfile is the current keyfile, so it is kept.
-        let current = if slot.is_current() { self.store.open.credential.keyfile()? } else { None };
+        // For the keyslot that unlocked the store here, --keyfile is the current keyfile, so it is kept. Nobody has tried one that
+        // is given while a key daemon holds the store.
+        let is_current = slot.is_current() && matches!(store, OpenStore::Here(_));
+        let current = if is_current { self.store.open.credential.keyfile()? } else { None };
         current.map(Some).ok_or_else(|| {
             Failure::usage(
                 format!("Keyslot {} needs a keyfile in addition to its passphrase.", slot.number()),
-                "Give one with --new-keyfile; it is created if it does not exist.",
+                "Give the present one or another with --new-keyfile; it is created if it does not exist.",
             )
         })
     }

@@ -10,6 +10,7 @@ use crate::exit::Failure;
 use crate::interrupt::DaemonWork;
 use crate::output::print;
 use crate::progress::Progress;
+use crate::store::OpenStore;
 use crate::store::opening::OpenOptions;
 use crate::{confirm, json_line};
 use inmost_console::Wiped;
@@ -73,14 +74,21 @@ impl Rotate {
             ..OpenOptions::default()
         })?;
         let slots = store.slots()?;
-        // Without --yes, the others are named before they are gone.
-        let others = slots.iter().filter(|slot| !slot.is_current());
+        // Without --yes, the others are named before they are gone. A credential that is given besides a key daemon may open
+        // another keyslot than the one that unlocked the store.
+        let is_here = matches!(*store, OpenStore::Here(_));
+        let others = slots.iter().filter(|slot| !(is_here && slot.is_current()));
         let lines: String = others.map(|slot| "  ".to_owned() + &slot::line(slot)).collect();
-        if !lines.is_empty() {
-            let question = format!(
-                "These keyslots are dropped:\n{lines}\
-                 Only the one that unlocks the store now is kept. Type yes to replace every key: "
-            );
+        if slots.len() > 1 {
+            let (dropped, kept) = if is_here {
+                ("These keyslots are dropped:", "Only the one that unlocks the store now is kept.")
+            } else {
+                (
+                    "Of these keyslots all but one are dropped:",
+                    "Only the one that the given credential opens is kept.",
+                )
+            };
+            let question = format!("{dropped}\n{lines}{kept} Type yes to replace every key: ");
             confirm::ask(self.yes, &question, "yes")?;
         }
         let mut progress = Progress::new("records written");

@@ -215,7 +215,7 @@ pub(super) fn add_recovery_key(store: &OpenStore, label: Option<SlotLabel>) -> R
     show(&text).map_err(|_| match store.remove_slot(number) {
         Ok(()) => Failure::new(
             Exit::Io,
-            "The recovery key could not be printed, so its keyslot was removed.",
+            "The recovery key was not printed, or nobody pressed Enter, so its keyslot was removed.",
             "Check where standard output goes, then run `inmost slot add --recovery-key`.",
         ),
         Err(_) => Failure::new(
@@ -223,7 +223,7 @@ pub(super) fn add_recovery_key(store: &OpenStore, label: Option<SlotLabel>) -> R
             format!(
                 "The recovery key could not be printed, and its keyslot {number} could not be removed."
             ),
-            "Remove the keyslot with `inmost slot remove {number}`, then run `inmost slot add --recovery-key`.",
+            format!("Remove the keyslot with `inmost slot remove {number}`, then run `inmost slot add --recovery-key`."),
         ),
     })?;
     Ok(number)
@@ -238,11 +238,10 @@ fn show(text: &Wiped) -> Result<(), Failure> {
     let mut terminal = passphrase::terminal()?;
     let apart = terminal.begin_apart()?;
     terminal.print_secret(text.as_slice())?;
-    let answer = terminal.read_visible("Press Enter when it is on paper: ")?;
+    // Ctrl-C is an answer here, and does not end the process: the key must leave the screen, and the keyslot the store.
+    let answer = terminal.ask("Press Enter when it is on paper: ");
     drop(apart);
-    answer.map(drop).ok_or_else(|| {
-        Failure::new(Exit::Other, "The terminal was closed.", "Nothing was changed.")
-    })
+    answer.map(drop)
 }
 
 /// The recovery key with instructions.

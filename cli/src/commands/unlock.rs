@@ -91,7 +91,7 @@ impl Unlock {
         let start = |secret: &Secret| keyd::start(&place, &options, secret);
         let (mut started, secret) =
             self.store.open.attempt(&place, &kinds, by, input, is_wrong_key, start)?;
-        let deadline = Instant::now() + IN_USE_TIMEOUT;
+        let deadline = Instant::now() + IN_USE_TIMEOUT + self.store.open.wait();
         loop {
             match started.map_err(|error| failure(&place, error)) {
                 // Another command may be about to end, or may start a key daemon at the same moment.

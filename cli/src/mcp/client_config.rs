@@ -95,8 +95,12 @@ fn store_args(store: &StoreArgs) -> Result<Vec<String>, Failure> {
         let wait = if seconds == 0 { "0".to_owned() } else { format!("{seconds}s") };
         args.extend(["--wait".to_owned(), wait]);
     }
-    if store.recovery {
-        args.push("--recovery".to_owned());
+    for (option, is_set) in
+        [("--recovery", store.recovery), ("--require-fresh", open.require_fresh)]
+    {
+        if is_set {
+            args.push(option.to_owned());
+        }
     }
     args.extend(passphrase_args(&open.credential.passphrase)?);
     Ok(args)

@@ -271,6 +271,11 @@ impl OpenArgs {
         Ok(guard)
     }
 
+    /// How long to wait for a store that is in use.
+    pub(crate) fn wait(&self) -> Duration {
+        self.wait.unwrap_or(WAIT)
+    }
+
     /// Waits if the store is in use: most commands are about to close it, or to start a key daemon.
     fn hold(
         &self,
@@ -283,13 +288,18 @@ impl OpenArgs {
         let options = if expires { options } else { options.keep_unused_files() };
         let options = if self.require_fresh { options.require_fresh() } else { options };
         let daemon = connect.anchor(self.anchor.as_deref());
-        let wait = self.wait.unwrap_or(WAIT);
+        let wait = self.wait();
         let begin = Instant::now();
         let mut is_silent = io::stderr().is_terminal();
         loop {
             if let Some(client) = daemon.connect(place)? {
-                if self.require_fresh && client.status()?.anchor != AnchorStatus::Known {
-                    return Err(naming::at(place, StoreError::FreshnessUnknown));
+                if self.require_fresh {
+                    // Over a connection of its own: one that is restricted to tool calls has no status.
+                    let status = ConnectOptions::new().as_program().status_only();
+                    let Some(status) = status.connect(place)? else { continue };
+                    if status.status()?.anchor != AnchorStatus::Known {
+                        return Err(naming::at(place, StoreError::FreshnessUnknown));
+                    }
                 }
                 return Ok(Held::Daemon(client));
             }

@@ -268,6 +268,10 @@ fn an_anchor_that_it_was_not_unlocked_with_is_refused() {
     place.run(["ls", "--anchor", "newest"], "");
     place.unlock(&["--anchor", "newest"]);
     place.run(["write", "/memories/a", "--anchor", "newest"], "text").expect(0);
+    place.run(["cat", "/memories/a", "--anchor", "folder/../newest"], "").expect(0);
+    let view = r#"{"command": "view", "path": "/memories/a"}"#;
+    let out = place.run(["call", "--read-only", "--require-fresh"], view).expect(0).out;
+    assert!(out.contains("text"), "{out}");
     place.lock();
     place.run(["ls", "--anchor", "newest"], "").expect(0);
 }

@@ -122,7 +122,12 @@ fn a_keyfile_is_made_and_needed() {
     assert_eq!(fs::read(&path).unwrap(), made, "one that is there is used as it is");
 
     fs::write(place.beside("new"), "battery staple\n").unwrap();
-    place.run(with(&["passwd"], &[&keyfile[..], &NEW, &CHEAP].concat()), "").expect(0);
+    let passwd = with(&["passwd"], &[&keyfile[..], &NEW, &CHEAP].concat());
+    // The key daemon has not tried this keyfile.
+    place.unlock(&keyfile);
+    place.run(&passwd, "").expect_failure(2, "needs a keyfile");
+    place.lock();
+    place.run(&passwd, "").expect(0);
     assert!(opens(&place, "battery staple", &keyfile));
     assert!(!opens(&place, "battery staple", &[]), "a keyfile goes on being needed");
 

@@ -160,6 +160,18 @@ fn init_offers_a_recovery_key_that_opens_the_store() {
 }
 
 #[test]
+fn a_recovery_key_that_is_not_confirmed_leaves_the_screen_and_the_store() {
+    let place = Place::with_store();
+    let mut talk = Conversation::start(&place.command(["slot", "add", "--recovery-key"]));
+    talk.until("Press Enter when it is on paper: ");
+    talk.type_in("\u{3}");
+    talk.until("\u{1b}[?1049l");
+    talk.until("its keyslot was removed");
+    talk.expect_end(14);
+    assert_eq!(place.run(["slot", "list"], "").expect(0).out.lines().count(), 1);
+}
+
+#[test]
 fn six_random_words_are_shown_once_and_open_the_store() {
     let place = Place::vacant();
     let args: Vec<_> = ["call", "--create"].into_iter().chain(CHEAP).collect();

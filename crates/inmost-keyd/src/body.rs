@@ -51,6 +51,15 @@ pub(crate) fn encode_path(path: &Path) -> Result<Vec<u8>, DaemonError> {
     Ok(path.into_os_string().into_encoded_bytes())
 }
 
+/// As [`encode_path`], for a file that need not exist: its folder has one name only, whatever `..` and links led to it.
+pub(crate) fn encode_anchor(path: &Path) -> Result<Vec<u8>, DaemonError> {
+    let absolute = std::path::absolute(path).ok();
+    let resolved = absolute
+        .as_deref()
+        .and_then(|path| Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?)));
+    encode_path(resolved.as_deref().unwrap_or(path))
+}
+
 /// The path of these bytes.
 #[cfg(unix)]
 pub(crate) fn decode_path(bytes: &[u8]) -> PathBuf {

@@ -115,7 +115,8 @@ pub(crate) fn connect(
         is_unrecorded: options.is_unrecorded,
         is_watching: options.is_watching,
     };
-    let anchor = options.anchor.as_deref().map(body::encode_path).transpose()?.unwrap_or_default();
+    let anchor =
+        options.anchor.as_deref().map(body::encode_anchor).transpose()?.unwrap_or_default();
     let Some((stream, greeting)) = greet(store, &hello, &anchor)? else { return Ok(None) };
     match greeting {
         Greeting::Accepted { process } => {
@@ -135,6 +136,7 @@ pub(crate) fn connect(
 ///
 /// # Errors
 /// [`DaemonError::NotFound`] if a process holds the store and no daemon can be reached: then keys may still be in memory.
+/// [`DaemonError::Store`] if it cannot be told whether a process holds it, as with a store of another user.
 /// [`DaemonError::Unresponsive`] and [`DaemonError::Unreachable`].
 pub fn lock(store: impl AsRef<Path>) -> Result<bool, DaemonError> {
     let store = store.as_ref();
@@ -158,6 +160,16 @@ pub fn lock(store: impl AsRef<Path>) -> Result<bool, DaemonError> {
         match Vault::open(store) {
             Err(StoreError::InUse(_)) if Instant::now() < deadline => thread::sleep(PAUSE),
             Err(StoreError::InUse(process)) => return Err(DaemonError::NotFound { process }),
+            // Nobody holds a store where its lock cannot be written.
+            Err(StoreError::Io(error)) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => {
+                return Ok(false);
+            }
+            // These come before the lock of the store is asked for, so a process may hold it.
+            Err(
+                error @ (StoreError::OtherOwner { .. }
+                | StoreError::ClockBefore1970
+                | StoreError::Io(_)),
+            ) => return Err(error.into()),
             _ => return Ok(false),
         }
     }
@@ -434,8 +446,8 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a daemon may take to take note of a request to lock. One that is stopped never does.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a daemon may take to notice that its socket is gone, and to lock.
-const UNREACHED: Duration = Duration::from_secs(6);
+/// How long a daemon may take to notice that its socket is gone, to let calls finish, and to lock.
+const UNREACHED: Duration = Duration::from_secs(12);
 
 /// How long a store may still be held after its daemon has closed its socket.
 const RELEASE: Duration = Duration::from_secs(1);

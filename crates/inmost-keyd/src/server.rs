@@ -87,7 +87,7 @@ impl Held {
         {
             return Err(DaemonError::NotAMember);
         }
-        let anchor = anchor.map(body::encode_path).transpose()?.unwrap_or_default();
+        let anchor = anchor.map(body::encode_anchor).transpose()?.unwrap_or_default();
         let state = Arc::new(State::new(options.limits, waker));
         let daemon = Arc::new(Daemon { session, folder: identity, anchor, state, rounds });
         Ok(Self { daemon, listener, folder })

@@ -18,6 +18,7 @@ use crate::display;
 use crate::exit::{Exit, Failure};
 use crate::host_files;
 use crate::output::{print, say};
+use crate::store::database;
 use crate::streams;
 use crate::style::{Style, painted_diff};
 
@@ -52,7 +53,7 @@ impl Install<'_> {
                 )
             },
         )?;
-        if !store.exists() {
+        if database::url(store).is_none() && !store.exists() {
             let place = display::path(&store.display().to_string());
             streams::warn(&format!(
                 "there is no store at {place} yet; create it with `inmost init`"

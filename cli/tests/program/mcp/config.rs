@@ -42,7 +42,7 @@ fn the_block_for_each_client_starts_the_server() {
 fn a_block_holds_every_option_and_no_passphrase() {
     let place = Place::vacant();
     let args = "mcp --read-only --create-overwrites --delete-forgets --screen refuse --anchor anchor \
-                --keyfile key --wait 1m --passphrase-command pass --print-config generic";
+                --keyfile key --wait 1m --require-fresh --passphrase-command pass --print-config generic";
     let out = place.run(args.split_whitespace(), "").expect(0).out;
     let block: Value = serde_json::from_str(&out).unwrap();
     let beside = |name: &str| place.beside(name).to_str().unwrap().to_owned();
@@ -56,6 +56,7 @@ fn a_block_holds_every_option_and_no_passphrase() {
         beside("key"),
         "--wait",
         "60s",
+        "--require-fresh",
         "--passphrase-command",
         "pass",
         "--read-only",

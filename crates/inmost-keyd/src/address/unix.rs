@@ -79,7 +79,8 @@ fn has_room(folder: &Path) -> bool {
 fn is_ours(folder: &Path) -> io::Result<u32> {
     let found = fs::symlink_metadata(folder)?;
     if found.is_dir() && found.uid() == rustix::process::geteuid().as_raw() {
-        return Ok(found.permissions().mode() & 0o7777);
+        // A folder inherits the bit for its group from the one that it is made in.
+        return Ok(found.permissions().mode() & 0o5777);
     }
     Err(io::ErrorKind::PermissionDenied.into())
 }

@@ -10,6 +10,7 @@ use crate::session::generation::{NextGeneration, write_headers};
 use crate::session::ledger::restart_expiry;
 use crate::session::{StoreError, VERSIONS_OF_GROUP, Vault, freshness, leftovers};
 use inmost_format::header::Credential;
+use inmost_format::header::Unlocked;
 use inmost_format::record::node::{Child, Entry, Folder, Name, Root, Totals};
 use inmost_format::record::tree::{Body, Owner};
 use inmost_format::record::{Depth, Kind, ObjectId, RecordId, Tag};
@@ -21,6 +22,8 @@ impl Vault {
     ///
     /// # Errors
     /// Those of [`Vault::unlock`] that concern the header, and an error when reading the store's files.
+    /// [`StoreError::HeaderRolledBack`] if the header is older than the records or than an anchor says, and
+    /// [`StoreError::ForeignAnchor`]: such a store can only be [salvaged](Vault::salvage).
     ///
     /// # Security
     /// The report contains names in plain strings, which are not wiped.
@@ -29,8 +32,9 @@ impl Vault {
         credential: impl Into<Credential<'a>>,
         mut progress: impl FnMut(u64),
     ) -> Result<RecoveryReport, StoreError> {
-        let (records, _) = BareRecords::of(self, &credential.into(), &mut progress)?;
+        let (records, keys) = BareRecords::of(self, &credential.into(), &mut progress)?;
         let root = records.root();
+        self.anchor_of_repairable(&keys, root.as_ref())?;
         let later = Later::find(&records, root.as_ref());
         let Recovered { objects, mut report, .. } =
             Recovery::run(&records, root.as_ref(), &later, &mut Plan)?;
@@ -55,8 +59,7 @@ impl Vault {
     /// comes back.
     ///
     /// # Errors
-    /// Those of [`plan_repair`](Vault::plan_repair); [`StoreError::HeaderRolledBack`] if the header is older than the
-    /// records; [`StoreError::DiskFull`], [`StoreError::Io`], [`StoreError::Storage`]. On an error the damaged records are as
+    /// Those of [`plan_repair`](Vault::plan_repair); [`StoreError::DiskFull`], [`StoreError::Io`], [`StoreError::Storage`]. On an error the damaged records are as
     /// they were, in place or set aside.
     ///
     /// # Security
@@ -69,14 +72,8 @@ impl Vault {
         let (records, keys) = BareRecords::of(self, &credential.into(), &mut progress)?;
         let found = records.root();
         let storage = &**self.storage()?;
-        let anchor = self.anchor(&keys)?;
-        if anchor.is_foreign() {
-            return Err(StoreError::ForeignAnchor);
-        }
+        let anchor = self.anchor_of_repairable(&keys, found.as_ref())?;
         let header = keys.header();
-        // An older header may have keyslots that were removed since.
-        let bound = found.as_ref().map(|root| &root.header);
-        freshness::check_header(header, bound, anchor.newest_revision())?;
         let old = header.generation();
         // Above every number that was seen, so that the repaired store is not taken for a rolled back one.
         let commit = found.as_ref().map_or(0, |root| root.commit).max(records.expected_commit());
@@ -95,9 +92,7 @@ impl Vault {
         let scratch = new.checked_add(1).ok_or(StoreError::TooLarge)?;
         let next = NextGeneration::generation(&keys, new, header.engine())?;
         // Slots from before the repair must not vouch for the repaired store, whether they are here now or are put back later.
-        root.anchored =
-            Anchor::first_sequence_of_repaired(next.header_id().revision).max(root.anchored);
-        anchor.continue_after(root.anchored);
+        root.anchored = anchor.skip_for_repaired(next.header_id().revision);
         let kept_header = Some(header.bytes().to_vec());
         let mut note = Rewriting { old, new, scratch, switched: false, kept_header };
 
@@ -133,8 +128,10 @@ impl Vault {
             Ok(Mark::of(&copy, new, &root_value))
         });
         let mark = closed.inspect_err(|_| abandon(storage, &note))?;
-        // Before a header names the new records: a crash must not leave them with slots that say that nothing is missing.
-        anchor.before_repaired(storage, report.is_newest());
+        if !report.is_newest() {
+            // Before a header names the new records: a crash must not leave them with slots that say that nothing is missing.
+            anchor.doubt(storage);
+        }
         // From here on a crash leaves either header, and the note says what becomes of the other generation.
         write_headers(storage, next.header())?;
         note.switched = true;
@@ -157,6 +154,24 @@ impl Vault {
             report.add_lost(&[Name::new("(readings)")], "the ledger of readings", how);
         }
         Ok(report)
+    }
+}
+
+impl Vault {
+    /// The anchor of a store that can be repaired.
+    fn anchor_of_repairable(
+        &self,
+        keys: &Unlocked,
+        found: Option<&Root>,
+    ) -> Result<Anchor, StoreError> {
+        let anchor = self.anchor(keys)?;
+        if anchor.is_foreign() {
+            return Err(StoreError::ForeignAnchor);
+        }
+        // An older header may have keyslots that were removed since.
+        let bound = found.map(|root| &root.header);
+        freshness::check_header(keys.header(), bound, anchor.newest_revision())?;
+        Ok(anchor)
     }
 }
 

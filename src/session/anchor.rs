@@ -331,17 +331,18 @@ impl Anchor {
         held.block.erase(other);
     }
 
-    /// The least sequence of the slots of a repaired store, whose header has this revision. It is above every sequence that the store
-    /// has used, without a look at the anchor and the root, which who provoked the repair may have removed: no store writes 2^40
-    /// marks under one header.
-    pub(crate) const fn first_sequence_of_repaired(revision: u64) -> u64 {
-        revision.saturating_mul(1 << 40)
+    /// Begins the sequences of a repaired store, whose header will have this revision. Returns what its root says of the anchor. That
+    /// is above every sequence that the store has used, also if who provoked the repair has removed the slots and the root: no
+    /// store writes 2^40 marks under one header.
+    pub(crate) fn skip_for_repaired(&self, revision: u64) -> u64 {
+        let anchored = revision.saturating_mul(1 << 40).max(lock(&self.held).sequence);
+        self.continue_after(anchored);
+        anchored
     }
 
-    /// Writes the newest mark again, before a repaired state that allows no earlier slots. If the repair did not find the newest
-    /// state, the freshness of the store is unknown from here on, until somebody accepts it.
-    pub(crate) fn before_repaired(&self, storage: &dyn Storage, is_newest: bool) {
-        lock(&self.held).is_known &= is_newest;
+    /// From here on the freshness of the store is unknown, until somebody accepts it. Writes that beside the newest mark.
+    pub(crate) fn doubt(&self, storage: &dyn Storage) {
+        lock(&self.held).is_known = false;
         if let Some(newest) = self.seen().max_by_key(|mark| mark.commit) {
             self.renew(storage, newest);
         }

@@ -75,18 +75,15 @@ impl Init {
                 ..OpenOptions::default()
             },
         )?;
-        let recovery = if self.recovery_key || self.wants_recovery_key()? {
-            Some(slot::add_recovery_key(&store, None)?)
-        } else {
-            None
-        };
+        let wants_recovery = self.recovery_key || self.wants_recovery_key()?;
+        let recovery = wants_recovery.then(|| slot::add_recovery_key(&store, None)).transpose();
         drop(store);
         let text = [
             format!("Created a store at {}\n", display::path(&place.display().to_string())),
             self.kept(),
             self.expires(),
             self.keyfile_note(makes_keyfile),
-            match recovery {
+            match recovery.as_ref().ok().copied().flatten() {
                 Some(number) => format!("A recovery key opens it too: keyslot {number}.\n"),
                 None => "Without its passphrase the store cannot be opened.\n\
                          `inmost slot add --recovery-key` adds a recovery key.\n"
@@ -94,7 +91,8 @@ impl Init {
             },
             "Next: `inmost unlock` unlocks it for all commands.\n".to_owned(),
         ];
-        say(&text.concat())
+        say(&text.concat())?;
+        recovery.map(drop)
     }
 
     /// What the keyfile is, and what its loss means.

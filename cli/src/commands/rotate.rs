@@ -17,7 +17,7 @@ use inmost_console::Wiped;
 
 /// Replace every key of the store, in case one may have leaked
 ///
-/// Rewrites the whole store under new keys. Only the keyslot that unlocks the store now is kept; the other keyslots are
+/// Rewrites the whole store under new keys. Only the keyslot that the given credential opens is kept; the other keyslots are
 /// dropped: the command lists them and asks first, unless --yes is given. Add them again afterwards. If the passphrase itself
 /// leaked, change it first with `inmost passwd`.
 #[derive(clap::Args)]

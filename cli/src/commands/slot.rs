@@ -212,10 +212,15 @@ pub(super) fn add_recovery_key(store: &OpenStore, label: Option<SlotLabel>) -> R
     let secret = Secret::RecoveryKey(key);
     let number = store.add_slot(&secret, SlotOptions::new().label(label))?;
     // A recovery key cannot be shown again. If it was not printed, its keyslot is useless and would mislead.
-    show(&text).map_err(|_| match store.remove_slot(number) {
+    show(&text).map_err(|shown| match store.remove_slot(number) {
+        Ok(()) if matches!(shown, Failure::Error { exit: Exit::Interrupted, .. }) => Failure::new(
+            Exit::Interrupted,
+            "Nobody pressed Enter, so the keyslot of the recovery key was removed.",
+            "Run `inmost slot add --recovery-key` for another one.",
+        ),
         Ok(()) => Failure::new(
             Exit::Io,
-            "The recovery key was not printed, or nobody pressed Enter, so its keyslot was removed.",
+            "The recovery key could not be printed, so its keyslot was removed.",
             "Check where standard output goes, then run `inmost slot add --recovery-key`.",
         ),
         Err(_) => Failure::new(
@@ -238,7 +243,7 @@ fn show(text: &Wiped) -> Result<(), Failure> {
     let mut terminal = passphrase::terminal()?;
     let apart = terminal.begin_apart()?;
     terminal.print_secret(text.as_slice())?;
-    // Ctrl-C is an answer here, and does not end the process: the key must leave the screen, and the keyslot the store.
+    // Where Ctrl-C can be read, it does not end the process: the key must leave the screen, and the keyslot the store.
     let answer = terminal.ask("Press Enter when it is on paper: ");
     drop(apart);
     answer.map(drop)

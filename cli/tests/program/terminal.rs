@@ -166,8 +166,8 @@ fn a_recovery_key_that_is_not_confirmed_leaves_the_screen_and_the_store() {
     talk.until("Press Enter when it is on paper: ");
     talk.type_in("\u{3}");
     talk.until("\u{1b}[?1049l");
-    talk.until("its keyslot was removed");
-    talk.expect_end(14);
+    talk.until("the keyslot of the recovery key was removed");
+    talk.expect_end(130);
     assert_eq!(place.run(["slot", "list"], "").expect(0).out.lines().count(), 1);
 }
 

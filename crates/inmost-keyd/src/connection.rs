@@ -164,10 +164,11 @@ pub fn lock(store: impl AsRef<Path>) -> Result<bool, DaemonError> {
             Err(StoreError::Io(error)) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => {
                 return Ok(false);
             }
-            // These come before the lock of the store is asked for, so a process may hold it.
+            // These may come before the lock of the store is asked for, so a process may hold it.
             Err(
                 error @ (StoreError::OtherOwner { .. }
                 | StoreError::ClockBefore1970
+                | StoreError::UntrustedFile(_)
                 | StoreError::Io(_)),
             ) => return Err(error.into()),
             _ => return Ok(false),
@@ -447,7 +448,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long a daemon may take to notice that its socket is gone, to let calls finish, and to lock.
-const UNREACHED: Duration = Duration::from_secs(12);
+const UNREACHED: Duration = Duration::from_secs(15);
 
 /// How long a store may still be held after its daemon has closed its socket.
 const RELEASE: Duration = Duration::from_secs(1);

@@ -29,6 +29,9 @@ impl History<'_> {
         }
         let mut full = Vec::new();
         for (_, set) in sets {
+            // A folder goes back before what goes into it, which would be in its way.
+            let mut set: Vec<usize> = set.into_iter().collect();
+            set.sort_by_key(|index| steps.get(index).map(depth));
             let mut together: Vec<UndoStep> =
                 set.iter().filter_map(|index| steps.get(index)).cloned().collect();
             match self.undo_together(&mut together, since) {
@@ -105,6 +108,11 @@ impl History<'_> {
         }
         Ok(goes_on)
     }
+}
+
+/// How deep the place is to which a step goes back.
+fn depth(step: &UndoStep) -> usize {
+    step.path.as_ref().map_or(0, |path| path.as_str().matches('/').count())
 }
 
 fn set_result(results: &mut [Undone], index: usize, result: Undone) {

@@ -123,3 +123,21 @@ fn a_folder_stays_if_others_use_what_was_moved_out_of_it() {
         [&["b write p/q/f 1", "b rm p"], &["a back 1", "a mv p/q s", "a mv s t", "b write t/g 2"]],
     ]);
 }
+
+/// Two folders exchanged their places, and a file went to a path in one of them: there, it was in the way of the folder.
+#[test]
+fn a_file_comes_back_after_the_folder_that_it_goes_into() {
+    let lines = [
+        "b write p 15",
+        "b mv p s/s",
+        "a write s/p/q 19",
+        "b rm p/s",
+        "a mv s p/r",
+        "b write p/r/p/q 25",
+        "a rm p/r/p/q",
+        "a undo a",
+        "a back 3",
+        "b back 5",
+    ];
+    check_of_a(&[[&[], &lines]]);
+}

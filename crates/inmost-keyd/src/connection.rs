@@ -160,7 +160,7 @@ pub fn lock(store: impl AsRef<Path>) -> Result<bool, DaemonError> {
         match Vault::open(store) {
             Err(StoreError::InUse(_)) if Instant::now() < deadline => thread::sleep(PAUSE),
             Err(StoreError::InUse(process)) => return Err(DaemonError::NotFound { process }),
-            // Nobody holds a store where its lock cannot be written.
+            // Nobody can have begun to hold a store on read-only media: its lock cannot be written.
             Err(StoreError::Io(error)) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => {
                 return Ok(false);
             }

@@ -22,8 +22,8 @@
 //! a mark under the store's keys is refused.
 
 use std::error::Error;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 
 use self::block::{Block, Evidence, Pair};
 pub use self::freshness_mark::{AnchorStatus, FreshnessMark};
@@ -31,7 +31,7 @@ pub(crate) use self::slot::Mark;
 use self::slot::SEALED_BYTES;
 pub(super) use self::slot::{Slot, Trust};
 use crate::session::error::StoreError;
-use crate::session::sync::lock;
+use crate::session::sync::{Mutex, lock};
 use inmost_format::crypto::aead::SealError;
 use inmost_format::crypto::ids::StoreId;
 use inmost_format::crypto::keys::AnchorKey;

@@ -12,7 +12,6 @@ pub(crate) mod handle;
 pub(crate) mod queue;
 pub(crate) mod series;
 
-use std::sync::{MutexGuard, PoisonError};
 use std::time::Instant;
 
 use self::handle::{Inner, Session};
@@ -20,7 +19,7 @@ use self::queue::{Progress, Queue, Refusal};
 use crate::session::error::StoreError;
 use crate::session::open::state::halt;
 use crate::session::shared::{self, Applied, Stored};
-use crate::session::sync::{lock, read};
+use crate::session::sync::{MutexGuard, lock, read, wait, wait_while};
 use crate::session::transaction::overlay::Overlay;
 use crate::session::upkeep::{self, trim};
 use inmost_format::record::ObjectId;
@@ -37,7 +36,7 @@ impl Session {
             let complete = commit_delay.is_complete();
             if progress.leading || (progress.gathering && !complete) {
                 // A failed commit ends this wait too: the next leader finds the session halted.
-                progress = finished.wait(progress).unwrap_or_else(PoisonError::into_inner);
+                progress = wait(finished, progress);
                 continue;
             }
             if !complete {
@@ -47,7 +46,7 @@ impl Session {
                 }
             }
             let leader = Leader::of(self, progress);
-            self.commit()?;
+            self.commit(number)?;
             drop(leader);
             progress = lock(&self.inner.progress);
         }
@@ -56,22 +55,21 @@ impl Session {
     /// Waits for the calls that are expected in the group of this number, until another thread leads or the time is
     /// over. Until then the others need no time limit of their own.
     fn gather<'a>(
-        &self,
+        &'a self,
         mut progress: MutexGuard<'a, Progress>,
         number: u64,
     ) -> MutexGuard<'a, Progress> {
         progress.gathering = true;
         let limit = self.inner.commit_delay.limit();
         let alone = |progress: &mut Progress| !progress.leading && progress.durable <= number;
-        let waited = self.inner.finished.wait_timeout_while(progress, limit, alone);
-        waited.unwrap_or_else(PoisonError::into_inner).0
+        wait_while(&self.inner.finished, &self.inner.progress, progress, limit, alone)
     }
 
     /// Waits until no other thread leads, and leads.
     fn lead(&self) -> Leader<'_> {
         let mut progress = lock(&self.inner.progress);
         while progress.leading {
-            progress = self.inner.finished.wait(progress).unwrap_or_else(PoisonError::into_inner);
+            progress = wait(&self.inner.finished, progress);
         }
         Leader::of(self, progress)
     }
@@ -88,16 +86,22 @@ impl Session {
         self.inner.commit_delay.joined()
     }
 
-    /// Commits the group that has formed. Only the leader may call this.
-    fn commit(&self) -> Result<(), StoreError> {
-        self.close()?.map_or(Ok(()), |closed| self.make_durable(&closed))
+    /// Commits the group of this number. Only the leader may call this.
+    fn commit(&self, number: u64) -> Result<(), StoreError> {
+        self.close(number)?.map_or(Ok(()), |closed| self.make_durable(&closed))
     }
 
-    /// Closes the group that has formed, seals it and applies it. `None` if it needs no sync. Only the leader may call this.
-    fn close(&self) -> Result<Option<Closed>, StoreError> {
+    /// Closes the group of this number, seals it and applies it. `None` if it needs no sync. Only the leader may call this.
+    fn close(&self, number: u64) -> Result<Option<Closed>, StoreError> {
         let mut queue = lock(&self.inner.queue);
-        // After a panic of the last leader its group is gone, and its calls must not take the next one for theirs.
-        read(&self.inner.state).open()?;
+        // After a failure or a panic of the last leader its group is gone, and its calls must not take the next one for theirs.
+        match read(&self.inner.state).open() {
+            // That halted the session, and then it was locked. The changes may be stored.
+            Err(StoreError::Locked) if queue.number > number => return Err(StoreError::Halted),
+            open => {
+                open?;
+            }
+        }
         self.close_group(&mut queue)
     }
 

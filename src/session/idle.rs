@@ -3,11 +3,10 @@
 //! Two clocks are read: the monotonic one cannot be set back, and the wall clock runs on while the machine is
 //! suspended.
 
-use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant, SystemTime};
 use std::{io, thread};
 
-use super::sync::lock;
+use super::sync::{Mutex, MutexGuard, lock};
 
 /// The time of a session's last use.
 pub(crate) struct Idle(Mutex<Used>);

@@ -6,7 +6,7 @@ pub(crate) mod read_ahead;
 pub(crate) mod state;
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 use self::generation::{NextGeneration, NextKeys};
 use self::pulled::Pulled;
@@ -15,7 +15,7 @@ use crate::session::cache::SessionCache;
 use crate::session::cache::notes::SearchNotes;
 use crate::session::error::StoreError;
 use crate::session::options::{Quotas, SessionOptions};
-use crate::session::sync::lock;
+use crate::session::sync::{Mutex, MutexGuard, lock};
 use inmost_format::crypto::cost::{AdmittedCost, KdfCost};
 use inmost_format::crypto::rng;
 use inmost_format::header::SlotKind;

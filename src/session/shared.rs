@@ -17,13 +17,12 @@ mod outcome;
 mod switch;
 
 use std::cell::Cell;
-use std::sync::RwLock;
 
 use crate::session::clock::now;
 use crate::session::error::StoreError;
 use crate::session::open::Open;
 use crate::session::open::state::State;
-use crate::session::sync::read;
+use crate::session::sync::{RwLock, read};
 use inmost_format::record::Tag;
 use inmost_format::record::node::Writer;
 

@@ -24,6 +24,8 @@ mod odd;
 mod older_root;
 mod reap;
 mod salvage;
+#[cfg(shuttle)]
+mod schedules;
 mod series;
 mod taken_away;
 mod taken_away_model;

@@ -1,14 +1,12 @@
 //! Exclusive write access: several durable steps in a row, with no other writer between them.
 
-use std::sync::MutexGuard;
-
 use super::handle::Session;
 use super::queue::Queue;
 use crate::session::error::StoreError;
 use crate::session::open::Open;
 use crate::session::open::generation::{NextGeneration, write_headers};
 use crate::session::shared::{self, At, Confirmed, NewGeneration, Pin, Stored};
-use crate::session::sync::{lock, read, write};
+use crate::session::sync::{MutexGuard, lock, read, write};
 use crate::session::transaction::Txn;
 use crate::session::transaction::overlay::{Overlay, VERSIONS_OF_GROUP};
 use crate::session::upkeep::reap::{self, CALLS_RECORDS};

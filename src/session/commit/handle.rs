@@ -1,6 +1,6 @@
 //! The handle on an unlocked store, which threads share.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError};
 
 use super::delay::CommitDelay;
 use super::queue::{Progress, Queue};
@@ -12,7 +12,7 @@ use crate::session::open::state::{State, halt};
 use crate::session::options::Quotas;
 use crate::session::options::{SessionOptions, StorageEngine};
 use crate::session::shared;
-use crate::session::sync::{lock, read, write};
+use crate::session::sync::{Condvar, Mutex, MutexGuard, RwLock, lock, read, write};
 use crate::session::transaction::caller::Caller;
 use inmost_format::crypto::cost::KdfCost;
 use inmost_format::record::Sealer;

@@ -299,7 +299,7 @@ impl<'env> Series<'_, 'env> {
         let leader = session.lead();
         self.finish_sync()?;
         let is_open = lock(&session.inner.queue).number == full;
-        let closed = if is_open { session.close()? } else { None };
+        let closed = if is_open { session.close(full)? } else { None };
         if let (Some(closed), Some(worker)) = (closed, self.worker()) {
             worker.sync(leader, closed)?;
             self.joined = None;

@@ -4,11 +4,11 @@
 //! is out of date does no harm.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::session::sync::lock;
+use crate::session::sync::{Mutex, lock};
 use inmost_storage::Address;
 
 /// Records that a pull has brought, and what came of reading others.

@@ -1,10 +1,8 @@
 //! Whether a session can be used.
 
-use std::sync::RwLock;
-
 use super::Open;
 use crate::session::error::StoreError;
-use crate::session::sync::write;
+use crate::session::sync::{RwLock, write};
 
 /// Whether the session is unlocked, locked or halted.
 pub(crate) enum State {

@@ -1,11 +1,9 @@
 //! Catching up with what other hosts have committed.
 
-use std::sync::RwLock;
-
 use crate::session::error::StoreError;
 use crate::session::open::Open;
 use crate::session::open::state::State;
-use crate::session::sync::{read, write};
+use crate::session::sync::{RwLock, read, write};
 use inmost_format::crypto::ids::StoreId;
 use inmost_format::header::{Header, HeaderError, NextHeader};
 use inmost_format::record::node::{Root, Trail};

@@ -3,14 +3,13 @@
 //! Both end the bad luck of a call that others overtake again and again. Other threads of the session wait meanwhile.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::RwLock;
 
 use super::catching_up::{CATCHES, Caught, MOVING, refresh};
 use super::outcome::{Stored, find_out, look_again};
 use crate::session::error::StoreError;
 use crate::session::open::Open;
 use crate::session::open::state::State;
-use crate::session::sync::{read, write};
+use crate::session::sync::{RwLock, read, write};
 use crate::session::transaction::overlay::Overlay;
 use inmost_storage::limits::BATCH_RECORDS_MAX;
 use inmost_storage::{Access, Engine, StorageError};

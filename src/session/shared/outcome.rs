@@ -6,7 +6,6 @@
 //! the batch was stored. If its trail reaches back far enough without it, the batch was not stored. After many commits, the trails
 //! that the server keeps decide.
 
-use std::sync::RwLock;
 use std::time::{Duration, Instant};
 
 use super::catching_up::{kept_trails, refresh};
@@ -14,7 +13,7 @@ use crate::session::error::StoreError;
 use crate::session::open::Open;
 use crate::session::open::generation::write_headers;
 use crate::session::open::state::{State, halt};
-use crate::session::sync::{read, write};
+use crate::session::sync::{RwLock, read, write};
 use crate::session::transaction::overlay::Overlay;
 use crate::session::transaction::sealing::SealedGroup;
 use inmost_format::record::Tag;

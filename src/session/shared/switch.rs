@@ -2,7 +2,7 @@
 //!
 //! Header and root change in one batch, so no host ever finds a header whose root names another one.
 
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 
 use super::catching_up::{CATCHES, Caught, MOVING, refresh};
 use super::locked::Within;
@@ -11,7 +11,7 @@ use crate::session::error::StoreError;
 use crate::session::open::Open;
 use crate::session::open::generation::NextGeneration;
 use crate::session::open::state::State;
-use crate::session::sync::{read, write};
+use crate::session::sync::{RwLock, read, write};
 use inmost_format::record::node::Root;
 use inmost_storage::{
     Access, Batch, Engine, HeaderChange, HeaderCopy, LEASE_LOST, SharedBatch, SharedStorage,

@@ -57,6 +57,7 @@ impl Rows {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.shared.refuse_in_progress()?;
         // Never waits for the other lock while it holds the interpreter's.
         let row = py.detach(|| {
             let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);

@@ -220,6 +220,7 @@ impl Store {
 
     /// Counts and sizes.
     fn status<'py>(&self, py: Python<'py>) -> Record<'py> {
+        self.shared.refuse_in_progress()?;
         let status = py.detach(|| self.shared.handle().status());
         records::status(py, &status.map_err(|error| errors::of_store(py, &error))?)
     }
@@ -294,6 +295,7 @@ impl Store {
 
     /// How far the store has come, sealed: what `at_least` of a later `open` takes.
     fn mark<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        self.shared.refuse_in_progress()?;
         let mark = py.detach(|| match self.shared.handle() {
             OpenStore::Here(session) => session.mark(),
             OpenStore::Daemon(_) => Err(StoreError::KeyDaemon(NO_MARK.to_owned())),
@@ -303,17 +305,20 @@ impl Store {
 
     /// Whether the store is locked, or not usable in this process.
     fn is_locked(&self, py: Python<'_>) -> PyResult<bool> {
+        self.shared.refuse_in_progress()?;
         let locked = py.detach(|| self.shared.handle().is_locked());
         locked.map_err(|error| errors::of_store(py, &error))
     }
 
     /// Locks the store and wipes its keys. A key daemon locks it for all programs.
     fn lock(&self, py: Python<'_>) -> PyResult<()> {
+        self.shared.refuse_in_progress()?;
         py.detach(|| self.shared.lock()).map_err(|error| errors::of_daemon(py, error))
     }
 
     /// Locks a store that this process opened; disconnects from a key daemon.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.shared.refuse_in_progress()?;
         py.detach(|| self.shared.close()).map_err(|error| errors::of_store(py, &error))
     }
 

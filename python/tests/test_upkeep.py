@@ -192,6 +192,7 @@ def test_what_progress_raises_comes_when_the_work_is_done(tmp_path: Path, key: b
 
 def test_a_progress_function_cannot_use_its_store(store: inmost.Store) -> None:
     store.files.write("/memories/a.md", "tea")
+    walk = iter(store.files.walk())
     calls: list[Callable[[], object]] = [
         lambda: store.files.write("/memories/a.md", "coffee"),
         lambda: store.files.read_many(["/memories/a.md"]),
@@ -199,6 +200,11 @@ def test_a_progress_function_cannot_use_its_store(store: inmost.Store) -> None:
         lambda: store.memory_tool().call({"command": "view", "path": "/memories"}),
         lambda: store.memory_tool().clear(),
         lambda: store.check(),
+        lambda: next(walk),
+        store.status,
+        store.is_locked,
+        store.lock,
+        store.close,
     ]
     for call in calls:
 

@@ -1,6 +1,7 @@
 //! The handle on an unlocked store, which threads share.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, TryLockError};
 
 use super::delay::CommitDelay;
 use super::queue::{Progress, Queue};
@@ -57,6 +58,8 @@ pub(crate) struct Inner {
     pub(super) commit_delay: CommitDelay,
     pub(super) finished: Condvar,
     pub(super) idle: Idle,
+    /// Whether the session was locked, for who must not wait for the state.
+    is_ended: AtomicBool,
     /// Taken before every other lock. See [`Session::sync_turn`].
     syncing: Mutex<()>,
     /// The process that the session belongs to.
@@ -117,6 +120,7 @@ impl Session {
             commit_delay: CommitDelay::default(),
             finished: Condvar::new(),
             idle: Idle::new(),
+            is_ended: AtomicBool::new(false),
             syncing: Mutex::new(()),
             process: Process::current(),
         };
@@ -242,7 +246,11 @@ impl Session {
     }
 
     fn end(&self) -> Result<(), StoreError> {
-        let end = || std::mem::replace(&mut *write(&self.inner.state), State::Locked);
+        let end = || {
+            let mut state = write(&self.inner.state);
+            self.inner.is_ended.store(true, Ordering::Release);
+            std::mem::replace(&mut *state, State::Locked)
+        };
         // Waiting commits finish first, and no call runs in between.
         let before = self.exclusive::<_, StoreError>(|_| Ok(end())).unwrap_or_else(|_| end());
         let closed = match before {
@@ -258,10 +266,17 @@ impl Session {
     }
 
     /// Whether the session is locked, or halted after a failed commit, or belongs to the process that this one was forked
-    /// from.
+    /// from. Does not wait for a call in progress.
     #[must_use]
     pub fn is_locked(&self) -> bool {
-        self.check_process().is_err() || !matches!(*read(&self.inner.state), State::Open(_))
+        // A rewrite of a vault in a database holds the state while it reports its progress. An interpreter that waited here
+        // with its own lock would wait for ever.
+        let is_open = match self.inner.state.try_read() {
+            Ok(state) => matches!(*state, State::Open(_)),
+            Err(TryLockError::Poisoned(state)) => matches!(**state.get_ref(), State::Open(_)),
+            Err(TryLockError::WouldBlock) => true,
+        };
+        self.check_process().is_err() || self.inner.is_ended.load(Ordering::Acquire) || !is_open
     }
 
     /// Returns counts and sizes. This does not count as use of the session for

@@ -4,6 +4,7 @@ use std::thread;
 
 use super::*;
 use crate::session::Exclusive;
+use crate::session::sync::write;
 use crate::session::tests::store::{TestStore, unlock_on};
 use inmost_engines::faulty::{Fault, FaultyStorage};
 use inmost_storage::StorageError;
@@ -36,4 +37,17 @@ fn calls_that_an_exclusive_writer_finds_refused_return_the_refusal() {
         let returned = call.join().unwrap();
         assert!(matches!(returned, Err(StoreError::DiskFull)), "{returned:?}");
     });
+}
+
+/// A rewrite of a vault in a database holds the state while it reports its progress. A binding that asked from there, with the
+/// lock of its interpreter, waited for ever.
+#[test]
+fn whether_a_session_is_locked_is_known_at_once() {
+    let session = TestStore::create().unlock().unwrap();
+    let state = write(&session.inner.state);
+    assert!(!session.is_locked());
+    drop(state);
+    session.lock();
+    let _state = write(&session.inner.state);
+    assert!(session.is_locked());
 }

@@ -158,6 +158,8 @@ impl Session {
         let versions = if options.with_versions { Versions::Keep } else { Versions::Drop };
         let New { manifest, sealer, root } =
             self.exclusive(|_| self.read_everything(|open| place.write(open, versions, progress)))?;
+        // Learned from what was written. The session may be locked by now, and after the manifest nothing may fail.
+        let store = sealer.store().0;
         let verified = place.read_back(&manifest, sealer, &root, progress).map_err(|why| {
             let (copy, why) = (place.folder.display().to_string(), why.to_string());
             StoreError::CopyNotVerified { copy, why }
@@ -165,7 +167,6 @@ impl Session {
         let bytes = manifest.encode();
         files::replace(&manifest_path(&place.folder, manifest.number), &bytes)
             .map_err(StorageError::from)?;
-        let store = self.read_once(|open| Ok::<_, StoreError>(open.sealer().store().0))?;
         let added_bytes = own_bytes(&place.folder, manifest.number);
         let (removed, is_cleared) = place.prune(store, options);
         Ok(BackupReport { number: manifest.number, verified, added_bytes, removed, is_cleared })

@@ -390,3 +390,24 @@ fn no_folder_with_other_files_is_used_and_no_two_backups_run_at_once() {
     assert!(!other.exists());
     assert!(matches!(Vault::open(&place), Err(StoreError::NotAStore)));
 }
+
+/// A session with an idle lock, or of a machine that slept, was locked before the copy had been read back. The backup was there, but
+/// the call failed, and no older one was ever removed.
+#[test]
+fn a_session_that_is_locked_while_its_backup_is_read_back_has_made_it() {
+    let (_home, session, place) = store_with(200);
+    let options = BackupOptions { keep: 1, keep_within: Duration::ZERO, ..Default::default() };
+    back_up(&session, &place);
+    write(&session, 1, 1);
+    let mut last = 0;
+    let report = session.backup_into(&place, &options, &mut |count| {
+        // The copying is over, which no lock interrupts.
+        if count <= last {
+            session.lock();
+        }
+        last = count;
+    });
+    assert!(session.is_locked());
+    assert_eq!(report.unwrap().removed, [1]);
+    assert_eq!(restored(&place, 2, "/memories/1/1").unwrap(), text(1, 1));
+}

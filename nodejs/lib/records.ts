@@ -109,7 +109,7 @@ export class SearchMatch extends Value {
   readonly line: number;
   /** The line without its line end. */
   readonly text: string;
-  /** The matches in the text: `text.slice(start, end)` for each pair. */
+  /** The matches in the text: `text.slice(start, end)` for each pair; the first 1,000. */
   readonly ranges: ReadonlyArray<readonly [number, number]>;
 
   /** @internal */

@@ -114,7 +114,8 @@ pub struct SearchMatch {
     pub line: u64,
     /// The line without its line end (LF or CR LF).
     pub text: FileText,
-    /// The byte ranges of the matches in the text, in order.
+    /// The byte ranges of the matches in the text, in order: the first 1,000 that are not empty, or an empty one if there is no
+    /// other. All those of a line of one letter would need more than a hundred times its length.
     pub ranges: Vec<Range<usize>>,
 }
 
@@ -210,8 +211,11 @@ impl Search<'_> {
         self.notes.note(file.entry().id, file.entry().tag, &text);
         let mut matches = 0_u64;
         for (number, line) in (1..).zip(lines(&text)) {
-            let ranges: Vec<Range<usize>> =
-                self.pattern.find_iter(line).map(|found| found.range()).collect();
+            let found = self.pattern.find_iter(line).map(|found| found.range());
+            let mut ranges: Vec<_> = found.filter(|it| !it.is_empty()).take(MOST_RANGES).collect();
+            if ranges.is_empty() {
+                ranges.extend(self.pattern.find(line).map(|found| found.range()));
+            }
             if ranges.is_empty() {
                 continue;
             }
@@ -254,6 +258,8 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = &str> {
 pub(super) const PAGE_TEXT_BYTES: usize = 4 << 20;
 /// What a short file counts as: opening it takes about as long as searching so much text.
 const FILE_BYTES: usize = 4 << 10;
+/// The most ranges of a line.
+const MOST_RANGES: usize = 1_000;
 /// What a file counts as whose signature excludes it.
 const SKIPPED_BYTES: usize = 128;
 /// Bytes of a compiled pattern. The default of `regex` is ten times that, and clients of a key daemon choose the
@@ -283,6 +289,23 @@ mod tests {
                 None => return paths,
                 next => cursor = next,
             }
+        }
+    }
+
+    #[test]
+    fn a_line_has_no_more_ranges_than_a_thousand() {
+        let session = Session::in_memory().unwrap();
+        session.files().write("/memories/a.md", &"a".repeat(5_000)).unwrap();
+        let found: Result<Vec<_>, _> =
+            session.files().search("/memories", SearchQuery::text("a")).collect();
+        let [found] = found.unwrap().try_into().unwrap();
+        assert_eq!((found.text.as_str().len(), found.ranges.len()), (5_000, MOST_RANGES));
+        assert_eq!(found.ranges.last(), Some(&(999..1_000)));
+        session.files().write("/memories/a.md", &("a".repeat(5_000) + "42")).unwrap();
+        for (pattern, range) in [("[0-9]*", 5_000..5_002), ("x*", 0..0)] {
+            let query = SearchQuery::regex(pattern);
+            let found = session.files().search("/memories", query).next().unwrap().unwrap();
+            assert_eq!(found.ranges, [range], "{pattern}");
         }
     }
 

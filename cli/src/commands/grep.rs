@@ -57,7 +57,7 @@ pub(crate) struct Grep {
     #[arg(short = 'v', long, conflicts_with_all = ["context", "before_context", "after_context", "only_matching"])]
     invert_match: bool,
 
-    /// Print each match alone, instead of its line
+    /// Print each match alone, instead of its line; of a line, the first 1,000
     #[arg(short, long, conflicts_with_all = ["files_with_matches", "count", "context", "before_context", "after_context"])]
     only_matching: bool,
 

@@ -109,7 +109,7 @@ class SearchMatch:
     text: str = field(repr=False)
     """The line without its line end."""
     ranges: tuple[tuple[int, int], ...]
-    """The matches in the text: `text[start:end]` for each pair."""
+    """The matches in the text: `text[start:end]` for each pair; the first 1,000."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import pytest
 from agno.agent import Agent
 from agno.fs import FileSystem
 from agno.fs.base import BaseFS
-from agno.fs.errors import FileSystemError, QuotaExceededError, VersionConflictError
+from agno.fs.errors import FileSystemError, InvalidPathError, QuotaExceededError, VersionConflictError
 from agno.fs.local import LocalFileSystem
 from agno.models.anthropic import Claude
 from scripted import Block, ScriptedServer, call_of, text
@@ -140,3 +140,19 @@ def test_no_line_of_eight_threads_is_lost(store: inmost.Store) -> None:
 def test_a_quota_of_the_store_is_one_of_the_framework() -> None:
     with inmost.Store.in_memory(max_file_bytes=10) as store, pytest.raises(QuotaExceededError):
         InmostFS(store).write("n", "a.md", "x" * 11)
+
+
+def test_a_folder_is_no_file(store: inmost.Store) -> None:
+    backend = InmostFS(store)
+    backend.write("n", "notes/a.md", "tea")
+    backend.write("n", "b.md", "coffee")
+    changes: list[Callable[[], object]] = [
+        lambda: backend.write("n", "notes", "x"),
+        lambda: backend.append("n", "notes", "x"),
+    ]
+    for change in changes:
+        with pytest.raises(InvalidPathError, match="the path is a folder: notes"):
+            change()
+    with pytest.raises(FileExistsError, match="notes"):
+        backend.move("n", "b.md", "notes", overwrite=True)
+    assert backend.read("n", "b.md") == "coffee"

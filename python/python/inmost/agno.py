@@ -170,7 +170,7 @@ class InmostFS(BaseFS):
             except _ABSENT:
                 raise FileNotFoundError(f"file not found: {src}") from None
             except AlreadyExists:
-                if not overwrite:
+                if not overwrite or self._is_folder(new):
                     raise FileExistsError(f"file exists: {dst}") from None
             except FileError as error:
                 raise InvalidPathError(str(error)) from error
@@ -201,12 +201,19 @@ class InmostFS(BaseFS):
                 condition = None if now is None else Precondition.of_version(now)
                 return _meta(path, self._files.write_if(place, text, condition), user_id)
             except (Changed, NotFound):
-                continue
+                if now is None and self._is_folder(place):
+                    raise InvalidPathError(f"the path is a folder: {path}") from None
             except FileTooLarge as error:
                 size = len(text.encode())
                 raise QuotaExceededError(str(error), scope="file", current=size, limit=error.limit) from error
             except FileError as error:
                 raise InvalidPathError(str(error)) from error
+
+    def _is_folder(self, place: str) -> bool:
+        try:
+            return self._files.metadata(place).is_folder
+        except _ABSENT:
+            return False
 
     def _root(self, namespace: str, user_id: str) -> str:
         """The folder of a namespace, or of a user of one."""

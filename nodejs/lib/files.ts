@@ -101,7 +101,7 @@ export class Files {
    *
    * Each file is one atomic step; the call as a whole is not. A file that already has the text is `unchanged`.
    */
-  async writeMany(files: Iterable<NewFile>): Promise<Array<'written' | 'unchanged' | FileError>> {
+  async writeMany(files: Iterable<NewFile>): Promise<Array<'written' | 'unchanged' | FileError | StoreError>> {
     const given = Array.from(files, (file) => {
       known(file, ['path', 'text', 'created', 'modified', 'replaces']);
       return {
@@ -113,7 +113,7 @@ export class Files {
       };
     });
     const results = await run(() => this.#store.writeMany(given));
-    return results.map((result) => (typeof result === 'string' ? (result as 'written' | 'unchanged') : (exception(result) as FileError)));
+    return results.map((result) => (typeof result === 'string' ? (result as 'written' | 'unchanged') : (exception(result) as FileError | StoreError)));
   }
 
   /** The entries of a folder in code-point order, hidden ones included. */

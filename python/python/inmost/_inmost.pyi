@@ -489,7 +489,7 @@ class Files:
         In a store that hosts share, this makes far fewer round trips than single calls, if the paths are in the order of a walk.
         """
 
-    def write_many(self, files: Iterable[NewFile]) -> list[Literal["written", "unchanged"] | FileError]:
+    def write_many(self, files: Iterable[NewFile]) -> list[Literal["written", "unchanged"] | FileError | StoreError]:
         """Writes files in their order, several in a commit, and returns the result of each.
 
         Each file is one atomic step; the call as a whole is not. A file that already has the text is `unchanged`.

@@ -158,6 +158,11 @@ impl Buffer {
         }
     }
 
+    /// The version of which it has kept the first bytes; `None` if whoever wrote it has written it anew.
+    pub(crate) fn kept(&self) -> Option<u64> {
+        self.base.filter(|_| self.same > 0)
+    }
+
     /// The bytes that were added at the end, if nothing else has changed.
     pub(crate) fn appended(&self) -> Option<&[u8]> {
         let is_appended = if self.base.is_some() {

@@ -32,21 +32,13 @@ impl Tree {
             let file = self.file(ino)?;
             let version = file.buffer.as_ref().and_then(|buffer| buffer.base);
             if let (Some(number), Some(version), true) = (file.number, version, access.reads) {
-                self.has_read(Process::of(thread), number, version);
+                self.reads.has_read(Process::of(thread), number, version);
             }
         }
         let file = self.file(ino)?;
         file.handles = file.handles.saturating_add(1);
         file.writers = file.writers.saturating_add(u32::from(access.writes));
         Ok(file.losses)
-    }
-
-    /// Notes which version of a file a process knows: it has read or written it last.
-    pub(crate) fn has_read(&mut self, process: Process, number: u64, version: u64) {
-        if self.reads.len() >= MOST_READS {
-            self.reads.clear();
-        }
-        self.reads.insert((process, number), version);
     }
 
     /// Reads the text of a file again if the store has a newer one, unless a program writes to the one that it knows.
@@ -229,7 +221,7 @@ impl Tree {
         }
         self.check_room(ino, length)?;
         let number = self.file(ino)?.number;
-        let read = number.and_then(|number| self.reads.get(&(caller.process, number)).copied());
+        let read = number.and_then(|number| self.reads.version(caller.process, number));
         let buffer = self.buffer(ino)?;
         if length == 0 && !buffer.is_changed && buffer.len() > 0 {
             // A program that writes a file anew makes the text from what it has read, maybe by a handle that it has closed.
@@ -335,6 +327,8 @@ impl Tree {
             let marked = self.screened_buffer(ino, &path)?;
             let buffer = self.file(ino)?.buffer.as_mut().ok_or(Errno::ESTALE)?;
             let text = marked.as_ref().map_or_else(|| buffer.text(), |text| Ok(text.as_str()))?;
+            // An append that is done again keeps another text than before.
+            let kept = buffer.kept();
             let condition = buffer.base.map_or(Precondition::Absent, Precondition::Version);
             let new = NewFile::new(&path, text).modified(buffer.modified);
             match store.files().write_file_if(&new, &condition) {
@@ -344,7 +338,7 @@ impl Tree {
                     // Others may have created it meanwhile.
                     let known = self.file(ino)?.number.unwrap_or(saved.version);
                     self.is_stored(ino, known);
-                    self.has_read(process, known, saved.version);
+                    self.reads.has_saved(process, known, kept, saved.version);
                     if number.is_none() {
                         self.touch(names::parent(&path));
                     }
@@ -363,6 +357,7 @@ impl Tree {
                     if now.as_str() == text.as_str() {
                         buffer.saved(version);
                         self.is_stored(ino, number);
+                        self.reads.has_saved(process, number, kept, version);
                         return Ok(());
                     }
                     if buffer.appended().is_some() {
@@ -426,6 +421,7 @@ impl Tree {
     /// Notes that a file is in the store under this number.
     pub(crate) fn is_stored(&mut self, ino: u64, number: u64) {
         if let Ok(file) = self.file(ino) {
+            file.backup = None;
             let old = file.number.replace(number);
             if let Some(old) = old.filter(|old| *old != number) {
                 self.numbers.remove(&old);
@@ -502,21 +498,22 @@ impl Tree {
             }
         }
         let ino = self.fresh();
-        let mut number = None;
+        let (mut number, mut backup) = (None, None);
         if let Some(away) = self.away.remove(path) {
             // The file that was moved away gets a new text, and stays the same file.
-            (number, buffer.base) = (Some(away.number), Some(away.version));
+            (number, buffer.base, backup) = (Some(away.number), Some(away.version), Some(away.ino));
         }
         let attributes = self.of_file(ino, 0, now());
         let file = File {
             number,
+            backup,
             is_scratch,
             handles: 1,
             writers: u32::from(is_writer),
             buffer: Some(buffer),
             ..File::default()
         };
-        let what = What::File(file);
+        let what = What::File(Box::new(file));
         self.nodes.insert(ino, Node { path: None, lookups: 0, what });
         self.place(ino, path);
         if let Some(number) = number {
@@ -552,6 +549,3 @@ const SCRATCH_BYTES: usize = 64 << 20;
 
 /// Attempts to save a file that others keep changing.
 const ATTEMPTS: u32 = 16;
-
-/// Versions that are remembered for processes.
-const MOST_READS: usize = 16_384;

@@ -14,6 +14,7 @@ mod moves;
 mod names;
 mod node;
 mod place;
+mod reads;
 mod screening;
 mod stores;
 mod tree;

@@ -57,6 +57,9 @@ impl Tree {
             if let Some(away) = self.away.remove(&origin) {
                 self.remove_stored(&origin, Some(away.version), program)?;
             }
+        } else if let Some(away) = self.away_again(ino)? {
+            // Never saved: the store still has the file that was moved to a scratch name, for as long as that is there.
+            self.away.insert(path.clone(), away);
         } else if self.file(ino)?.number.is_some() {
             self.remove_stored(&path, None, program)?;
         }
@@ -101,6 +104,20 @@ impl Tree {
     /// The path in the store of a file that was moved to a scratch name.
     fn origin(&self, ino: u64) -> Option<String> {
         self.away.iter().find(|(_, away)| away.ino == ino).map(|(path, _)| path.clone())
+    }
+
+    /// The file of the store that a new file was to replace and has not, if it is still at its scratch name.
+    fn away_again(&mut self, ino: u64) -> Result<Option<Away>, Errno> {
+        let file = self.file(ino)?;
+        let version = file.buffer.as_ref().and_then(|buffer| buffer.base);
+        let (Some(backup), Some(number), Some(version)) = (file.backup, file.number, version)
+        else {
+            return Ok(None);
+        };
+        let is_there = self.nodes.get(&backup).is_some_and(|node| {
+            node.path.is_some() && node.file().is_some_and(|file| file.is_scratch)
+        });
+        Ok(is_there.then_some(Away { number, version, ino: backup }))
     }
 
     /// Removes an empty folder.
@@ -342,7 +359,7 @@ impl Tree {
             file.buffer = None;
         }
         self.is_stored(ino, number);
-        self.has_read(Process::of(thread), number, saved.version);
+        self.reads.has_read(Process::of(thread), number, saved.version);
         if is_new {
             self.touch(names::parent(new));
         }
@@ -356,7 +373,7 @@ impl Tree {
     /// present one.
     fn version_to_replace(&mut self, path: &str, thread: u32) -> Result<Option<(u64, u64)>, Errno> {
         let Some((number, version)) = self.stored(path)? else { return Ok(None) };
-        let read = self.reads.get(&(Process::of(thread), number)).copied();
+        let read = self.reads.version(Process::of(thread), number);
         Ok(Some((number, read.unwrap_or(version))))
     }
 
@@ -368,8 +385,7 @@ impl Tree {
         thread: u32,
         program: &str,
     ) -> Result<(), Errno> {
-        let (number, version) = self.stored(old)?.ok_or(Errno::ESTALE)?;
-        let renamed = version;
+        let (source, renamed) = self.stored(old)?.ok_or(Errno::ESTALE)?;
         let is_stored = match target {
             Some(target) => self.file(target)?.number.is_some(),
             None => false,
@@ -380,14 +396,14 @@ impl Tree {
             None => None,
         };
         let store = self.writer(program)?;
-        let moved = Precondition::Version(version);
+        let moved = Precondition::Version(renamed);
         let (number, version) = if let Some((number, version)) = replaced {
             let replaced = Precondition::Version(version);
             let now = store.files().replace_if(old, new, &moved, &replaced);
             (number, now.map_err(|error| self.fail(&error))?.version)
         } else {
             let now = store.files().rename_if(old, new, &moved);
-            (number, now.map_err(|error| self.fail(&error))?)
+            (source, now.map_err(|error| self.fail(&error))?)
         };
         self.away.remove(new);
         if let Some(target) = target {
@@ -403,10 +419,56 @@ impl Tree {
             buffer.is_redacted = is_redacted;
         }
         self.is_stored(ino, number);
-        self.has_read(Process::of(thread), number, version);
+        let process = Process::of(thread);
+        match self.reads.version(process, source) {
+            // It knows an older text than the one that was renamed, and so it does under the new name.
+            Some(read) if read != renamed => self.reads.has_read(process, number, read),
+            _ => self.reads.has_read(process, number, version),
+        }
         Ok(())
     }
 }
 
 /// Attempts to delete a file that others keep changing.
 const ATTEMPTS: u32 = 16;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test stops at an unexpected value")]
+mod tests {
+    use super::*;
+    use crate::names::ScratchNames;
+    use crate::stores::{Caller, Stores};
+    use crate::tree::ROOT;
+    use inmost::Session;
+
+    #[test]
+    fn a_file_with_a_backup_stays_in_the_store_if_its_new_text_is_deleted_unsaved() {
+        let session = Session::in_memory().unwrap();
+        let files = session.files();
+        let opened = session.clone();
+        let stores = Stores::new(Box::new(move |actor| Ok(opened.acting_as(actor).into())), None);
+        let (notices, _) = std::sync::mpsc::channel();
+        let scratch = ScratchNames::new(&[]).unwrap();
+        let mut tree = Tree::new(stores, scratch, (0, 0), "/memories", notices);
+        let thread = std::process::id();
+        let (path, caller) = ("/memories/a.md", Caller::of(thread));
+        let (name, backup) = (OsStr::new("a.md"), OsStr::new("a.md~"));
+        for is_saved in [false, true] {
+            files.write(path, "one\n").unwrap();
+            tree.rename((ROOT, name), (ROOT, backup), true, thread, "test").unwrap();
+            let ino = tree.create(path, &caller, true).unwrap().ino.0;
+            tree.write((ino, 0), (0, false), b"two\n", &caller).unwrap();
+            if is_saved {
+                tree.flush(ino, 0).unwrap();
+            }
+            tree.unlink(ROOT, name, "test").unwrap();
+            tree.release(ino, 0, true);
+            assert!(tree.lookup(ROOT, name).is_err(), "{is_saved}");
+            let text = files.read(path).ok().map(|text| text.as_str().to_owned());
+            assert_eq!(text.as_deref(), (!is_saved).then_some("one\n"));
+            // Now the original is gone in both cases.
+            tree.unlink(ROOT, backup, "test").unwrap();
+            assert!(!files.exists(path).unwrap(), "{is_saved}");
+        }
+    }
+}

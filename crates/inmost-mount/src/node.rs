@@ -16,7 +16,7 @@ pub(crate) enum What {
     Folder {
         is_kept: bool,
     },
-    File(File),
+    File(Box<File>),
 }
 
 #[derive(Default)]
@@ -32,6 +32,8 @@ pub(crate) struct File {
     pub(crate) losses: u64,
     /// The version that open handles knew when the store was locked.
     pub(crate) known: Option<u64>,
+    /// The inode of the scratch file to which the file of the store was moved that this one is to replace, until it is saved.
+    pub(crate) backup: Option<u64>,
     /// Where it was, if somebody else has taken it from the store.
     pub(crate) gone_from: Option<String>,
     /// While it is open, is a scratch file or has something to save.

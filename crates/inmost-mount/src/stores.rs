@@ -153,6 +153,11 @@ impl Process {
         Self::with_name(thread).0
     }
 
+    /// Whether it still runs.
+    pub(crate) fn is_alive(self) -> bool {
+        Self::of(self.id) == self
+    }
+
     fn with_name(thread: u32) -> (Self, String) {
         let status = start_of(thread, "status");
         let id = status.lines().find_map(|line| line.strip_prefix("Tgid:"));

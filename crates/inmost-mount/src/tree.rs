@@ -15,8 +15,9 @@ use inmost_keyd::OpenStore;
 use crate::buffer::now;
 use crate::names::{self, ScratchNames};
 use crate::node::{File, Node, What};
+use crate::reads::Reads;
 use crate::screening::OnFind;
-use crate::stores::{Process, Stores, errno, no_key};
+use crate::stores::{Stores, errno, no_key};
 
 /// The tree.
 pub(crate) struct Tree {
@@ -33,7 +34,7 @@ pub(crate) struct Tree {
     /// Files of the store that were moved to a scratch name.
     pub(crate) away: HashMap<String, Away>,
     /// The version of a file that a process has read last: it may replace only that one.
-    pub(crate) reads: HashMap<(Process, u64), u64>,
+    pub(crate) reads: Reads,
     pub(crate) times: HashMap<String, SystemTime>,
     pub(crate) next: u64,
     pub(crate) notices: Sender<Notice>,
@@ -82,7 +83,7 @@ impl Tree {
             paths: BTreeMap::from([(root.to_owned(), ROOT)]),
             numbers: HashMap::new(),
             away: HashMap::new(),
-            reads: HashMap::new(),
+            reads: Reads::default(),
             times: HashMap::new(),
             next: FIRST_OWN,
             notices,
@@ -116,7 +117,8 @@ impl Tree {
         errno
     }
 
-    /// Wipes texts and scratch files, and has the kernel forget all that it knows. Inodes stay for the next unlock.
+    /// Wipes texts and scratch files, and has the kernel forget all that it knows. Inodes stay for the next unlock. So
+    /// do the versions that processes know: what others write meanwhile must not be overwritten by who has read before.
     pub(crate) fn lock_down(&mut self) {
         if !self.stores.is_open() {
             return;
@@ -147,7 +149,6 @@ impl Tree {
             self.drop_node(ino);
         }
         self.away.clear();
-        self.reads.clear();
     }
 
     pub(crate) fn node(&self, ino: u64) -> Result<&Node, Errno> {
@@ -250,7 +251,7 @@ impl Tree {
         let node = self.nodes.entry(ino).or_insert_with(|| Node {
             path: None,
             lookups: 0,
-            what: What::File(File { number: Some(number), ..File::default() }),
+            what: What::File(Box::new(File { number: Some(number), ..File::default() })),
         });
         node.path = Some(path.to_owned());
         let base = node.file().and_then(|file| file.buffer.as_ref()).map(|buffer| buffer.base);
@@ -266,7 +267,13 @@ impl Tree {
     /// The inode of a file or folder of the store. A file that nobody knows yet has its number.
     pub(crate) fn ino_of(&mut self, path: &str, metadata: &Metadata) -> u64 {
         if let EntryKind::File { number, .. } = metadata.kind {
-            return self.numbers.get(&number).copied().unwrap_or(number);
+            if let Some(ino) = self.numbers.get(&number) {
+                return *ino;
+            }
+            // The file that was moved to a scratch name keeps its inode there, and another one has its number now.
+            let is_taken = self.nodes.get(&number).and_then(Node::file);
+            let is_taken = is_taken.is_some_and(|file| file.number != Some(number));
+            return if is_taken { self.fresh() } else { number };
         }
         let known = self.paths.get(path).copied();
         let known = known.filter(|ino| self.nodes.get(ino).is_some_and(|it| it.file().is_none()));
@@ -535,7 +542,7 @@ impl Tree {
         {
             let what = if let Some(number) = entry.number {
                 self.numbers.insert(number, ino);
-                What::File(File { number: Some(number), ..File::default() })
+                What::File(Box::new(File { number: Some(number), ..File::default() }))
             } else {
                 What::Folder { is_kept: false }
             };

@@ -67,9 +67,13 @@ fn a_write_that_a_lock_has_dropped_is_not_continued_after_an_unlock() {
     assert_eq!(errno(known.write_all_at(b"DEF", 3)), Errno::STALE);
     assert_eq!(again.files().read("/memories/a.md").unwrap().as_str(), text);
     assert_eq!(again.files().read("/memories/b.md").unwrap().as_str(), "theirs\n");
-    // Who opens a file now may write to it, while those handles are open and after that.
+    // This process has read an older text before the lock, so it does not overwrite theirs.
+    fs::write(mount.at("b.md"), "0123456789, edited\n").unwrap();
+    assert_eq!(again.files().read("/memories/b.md").unwrap().as_str(), "theirs\n");
+    // Who reads a file now may write to it, while those handles are open and after that.
     for text in ["again\n", "and again\n"] {
         for name in ["a.md", "b.md"] {
+            fs::read(mount.at(name)).unwrap();
             fs::write(mount.at(name), text).unwrap();
             let path = format!("/memories/{name}");
             assert_eq!(again.files().read(&path).unwrap().as_str(), text);

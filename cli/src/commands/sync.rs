@@ -261,7 +261,7 @@ impl Init {
         check_folder(&self.device.place)?;
         let opened = Opened::new(&self.store, Input::Free)?;
         opened.circle().init(&self.device.place, &self.device.name).map_err(failure)?;
-        opened.synchronise(false)
+        opened.synchronise_first()
     }
 }
 
@@ -282,7 +282,7 @@ impl Join {
         let invitation = str::from_utf8(invitation.as_slice()).unwrap_or_default();
         let joined = opened.circle().join(&self.device.place, invitation, &self.device.name);
         joined.map_err(failure)?;
-        opened.synchronise(false)
+        opened.synchronise_first()
     }
 }
 
@@ -293,12 +293,34 @@ impl Remove {
         if !self.force {
             opened.synchronise(false)?;
         }
-        opened.circle().remove(&self.device, &self.to).map_err(failure)?;
-        opened.synchronise(false)?;
+        let removed = opened.circle().remove(&self.device, &self.to);
+        removed.map_err(|error| self.refused(&opened, error))?;
+        opened.synchronise_first()?;
         say(
             "The circle goes on in the new place. `inmost sync invite` prints the new invitation; on each other device, give it to \
              `inmost sync follow`. Then delete the old place.\n",
         )
+    }
+
+    /// An earlier attempt may have led into the place, and only its round have failed. Nothing tells that from a wrong name, or from
+    /// a leaked invitation that is still valid, so it must not look like a success.
+    fn refused(&self, opened: &Opened, error: SyncError) -> Failure {
+        let Ok(status) = opened.circle().status() else { return failure(error) };
+        let place = Path::new(&status.place);
+        let is_there =
+            place == self.to || std::path::absolute(&self.to).is_ok_and(|to| place == to);
+        let has_any = status.members.iter().any(|member| self.device.contains(&member.label));
+        match error {
+            SyncError::UnknownDevice(_) | SyncError::PlaceNotEmpty if is_there && !has_any => {
+                Failure::new(
+                    Exit::Other,
+                    "The circle is in this place already.",
+                    "If `inmost sync remove` has failed before, `inmost sync` goes on with it, and `inmost sync invite` prints the \
+                     new invitation. Otherwise check the names with `inmost sync status`, and give another place.",
+                )
+            }
+            error => failure(error),
+        }
     }
 }
 
@@ -309,7 +331,7 @@ impl Follow {
         let invitation = asked_invitation()?;
         let invitation = str::from_utf8(invitation.as_slice()).unwrap_or_default();
         opened.circle().follow(&self.place, invitation).map_err(failure)?;
-        opened.synchronise(false)
+        opened.synchronise_first()
     }
 }
 
@@ -401,6 +423,17 @@ impl Opened {
 
     fn circle(&self) -> OpenSync<'_> {
         self.guard.sync(&self.folder)
+    }
+
+    /// The round after this device has come into a circle. If it fails, the device is in the circle all the same.
+    fn synchronise_first(&self) -> Result<(), Failure> {
+        self.synchronise(false).map_err(|failure| match failure {
+            Failure::Error { exit, message, advice } => {
+                let begun = "This device is in the circle by now, and `inmost sync` goes on.";
+                Failure::new(exit, message, format!("{advice} {begun}").trim_start().to_owned())
+            }
+            other => other,
+        })
     }
 
     fn synchronise(&self, is_json: bool) -> Result<(), Failure> {

@@ -103,6 +103,34 @@ fn what_is_forgotten_leaves_the_other_store_and_the_folder() {
 }
 
 #[test]
+fn what_was_forgotten_for_one_circle_stays_in_the_next_one() {
+    let (laptop, desk) = pair();
+    for place in [&laptop, &desk] {
+        place.run(["history", "--keep", "30d"], "").expect(0);
+    }
+    sync(&laptop, &laptop, &["init", "--name", "laptop", "PLACE"], "").expect(0);
+    for text in ["a draft\n", "a plan\n"] {
+        laptop.run(["write", "/memories/plan.md"], text).expect(0);
+    }
+    laptop.run(["forget", "/memories/plan.md", "--yes"], "").expect(0);
+    sync(&laptop, &laptop, &["leave", "--force"], "").expect(0);
+    assert!(laptop.store().join("sync-forgets").exists());
+
+    fs::create_dir(desk.beside("shared")).unwrap();
+    desk.run(["write", "/memories/plan.md"], "a draft\n").expect(0);
+    sync(&desk, &desk, &["init", "--name", "desk", "PLACE"], "").expect(0);
+    desk.run(["write", "/memories/plan.md"], "a plan\n").expect(0);
+    sync(&desk, &desk, &[], "").expect(0);
+    let invitation = sync(&desk, &desk, &["invite"], "").expect(0).out;
+    sync(&laptop, &desk, &["join", "--name", "laptop", "PLACE"], &invitation).expect(0);
+    for place in [&desk, &laptop, &desk, &laptop] {
+        sync(place, &desk, &[], "").expect(0);
+    }
+    let log = desk.run(["log", "--json", "/memories/plan.md"], "").expect(0).out;
+    assert!(log.lines().count() > 1, "{log}");
+}
+
+#[test]
 fn a_removed_device_reads_nothing_that_is_written_later() {
     let (laptop, desk) = pair();
     let phone = Place::with_store();
@@ -130,6 +158,10 @@ fn a_removed_device_reads_nothing_that_is_written_later() {
     assert!(out.contains("inmost sync follow"), "{out}");
     let status = sync(&laptop, &laptop, &["status"], "").expect(0).out;
     assert!(status.contains("desk") && !status.contains("phone"), "{status}");
+    // As after an attempt whose last round has failed.
+    for again in [&to_next[..], &["remove", "--to", &next]] {
+        sync(&laptop, &laptop, again, "").expect_failure(1, "in this place already");
+    }
 
     sync(&desk, &laptop, &["follow", &next], &old).expect_failure(1, "does not belong");
     let new = sync(&laptop, &laptop, &["invite"], "").expect(0).out;
@@ -150,6 +182,16 @@ fn a_removed_device_reads_nothing_that_is_written_later() {
     sync(&phone, &laptop, &["leave", "--force"], "").expect(0);
     sync(&phone, &laptop, &["join", "--name", "phone", &next], &old)
         .expect_failure(1, "does not belong");
+}
+
+/// In `/proc` nobody makes a folder, whoever runs the tests.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_circle_goes_on_after_its_first_round_has_failed() {
+    let laptop = Place::with_files(&[("/memories/list.md", "milk\n")]);
+    let init = ["init", "--name", "laptop", "/proc"];
+    sync(&laptop, &laptop, &init, "").expect_failure(14, "`inmost sync` goes on");
+    sync(&laptop, &laptop, &init, "").expect_failure(1, "`inmost sync` goes on with it");
 }
 
 #[test]

@@ -165,19 +165,20 @@ impl Chains {
                     && number.checked_add(1) == Some(branch.first)
             }
         };
-        let are_whole = self.0.iter().all(|(log, branches)| {
-            branches.iter().enumerate().all(|(at, branch)| {
-                let last = branch.tags.last().map(|tag| Dot {
-                    log: *log,
-                    number: branch.last(),
-                    tag: *tag,
-                });
-                last.is_some_and(|last| {
-                    is_sound(branches, at, branch) && self.covers(vector, &last)
-                })
-            })
+        let are_whole = self.0.values().all(|branches| {
+            branches.iter().enumerate().all(|(at, branch)| is_sound(branches, at, branch))
         });
-        are_whole && vector.dots().all(|dot| self.contains(dot))
+        // What a vector covers has a meaning only if all chains are whole.
+        let are_covered = || {
+            let mut branches =
+                self.0.iter().flat_map(|(log, all)| all.iter().map(move |it| (*log, it)));
+            branches.all(|(log, branch)| {
+                let last = branch.tags.last();
+                let last = last.map(|tag| Dot { log, number: branch.last(), tag: *tag });
+                last.is_some_and(|last| self.covers(vector, &last))
+            })
+        };
+        are_whole && are_covered() && vector.dots().all(|dot| self.contains(dot))
     }
 
     fn branch(&self, dot: &Dot) -> Option<usize> {
@@ -195,12 +196,12 @@ impl Chains {
         }
         let branches = self.0.get(&tip.log).map_or(&[][..], Vec::as_slice);
         let mut at = self.branch(tip);
-        while let Some(branch) = at.and_then(|at| branches.get(at)) {
+        while let Some((index, branch)) = at.and_then(|at| Some((at, branches.get(at)?))) {
             if dot.number >= branch.first {
                 return branch.tag(dot.number) == Some(dot.tag);
             }
-            // A branch is inserted after the one it comes from, so this ends.
-            at = branch.from.map(|(from, _)| from);
+            // A sound branch stands after the one it comes from. Others lead nowhere, so that this ends for any chains.
+            at = branch.from.map(|(from, _)| from).filter(|from| *from < index);
         }
         false
     }
@@ -236,6 +237,20 @@ mod tests {
         let all = chains.join([&one, &other, &Vector::from_iter([dot(2, 12)])]);
         assert_eq!(all, Vector::from_iter([dot(3, 3), dot(3, 13)]));
         assert!(chains.is_within(&one, &all) && !chains.is_within(&all, &one));
+    }
+
+    #[test]
+    fn branches_that_come_from_themselves_or_later_ones_are_not_sound() {
+        let branch = |from, first, tag| Branch { from, first, tags: vec![Tag([tag; 16])] };
+        for (branches, tip) in [
+            (vec![branch(None, 1, 1), branch(Some((1, 4)), 5, 2)], dot(5, 2)),
+            (vec![branch(Some((1, 6)), 7, 1), branch(Some((0, 7)), 8, 2)], dot(8, 2)),
+        ] {
+            let chains = Chains(BTreeMap::from([(LogId([1; 16]), branches)]));
+            let seen = Vector::from_iter([tip]);
+            assert!(!chains.are_sound(&seen));
+            assert!(chains.covers(&seen, &tip) && !chains.covers(&seen, &dot(1, 1)));
+        }
     }
 
     #[test]

@@ -95,7 +95,9 @@ impl SyncError {
     #[must_use]
     pub fn advice(&self) -> &'static str {
         match self {
-            Self::AlreadyMember => "Leave it first, with `inmost sync leave`.",
+            Self::AlreadyMember => {
+                "`inmost sync` goes on with it, and `inmost sync leave` ends it."
+            }
             Self::ChangeTooLarge => {
                 "Split the largest files. What was changed is kept, and is sent then."
             }

@@ -111,7 +111,12 @@ impl Place for FolderPlace {
             if !log.file_type()?.is_dir() {
                 continue;
             }
-            for object in fs::read_dir(log.path())? {
+            let objects = match fs::read_dir(log.path()) {
+                // Its device has removed it since.
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                objects => objects?,
+            };
+            for object in objects {
                 let dot = object?.file_name().to_str().and_then(|name| parse(LogId(id), name));
                 dots.extend(dot);
             }

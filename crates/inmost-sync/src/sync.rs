@@ -241,6 +241,9 @@ impl<'s> Sync<'s> {
         if self.file.load()?.is_some() {
             return Err(SyncError::AlreadyMember);
         }
+        // Notes end with the circle that they were written for: in this one they would take away what others have. In no circle
+        // none are written, so dropping them first leaves none, wherever this is interrupted.
+        self.session.drop_noted_forgets(&self.session.noted_forgets()?)?;
         self.file.save(Device::new(circle, label.to_owned(), location.to_owned())?.encode()?)
     }
 

@@ -222,6 +222,7 @@ const MOST_PAGES: usize = 10_000;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chains::{LogId, Tag};
 
     #[test]
     fn settings_are_those_of_other_programs() {
@@ -259,6 +260,26 @@ mod tests {
             read(&[("AWS_ACCESS_KEY_ID", "V"), ("AWS_PROFILE", "nas"), ("AWS_REGION", "r")]);
         assert_eq!(mixed, Settings { key: own("V"), secret: None, region: "r".to_owned(), ..nas });
         assert_eq!(read(&[]).region, "eu-west-1");
+    }
+
+    #[test]
+    fn a_listing_has_objects_whatever_the_server_encodes_in_the_prefix() {
+        let dot = Dot { log: LogId([1; 16]), number: 1, tag: Tag([2; 16]) };
+        for (encoding, prefix) in [
+            ("<EncodingType>url</EncodingType>", "my+notes/a%2Bb/"),
+            ("<EncodingType>url</EncodingType>", "my%20notes%2Fa%2Bb%2F"),
+            ("", "my notes/a+b/"),
+        ] {
+            let text = format!(
+                "<ListBucketResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">{encoding}\
+                 <Contents><Key>{prefix}{}</Key></Contents></ListBucketResult>",
+                path(&dot)
+            );
+            let page = ListObjectsV2::parse_response(&text).unwrap();
+            let key =
+                page.contents.first().and_then(|found| found.key.strip_prefix("my notes/a+b/"));
+            assert_eq!(key.and_then(parse_path), Some(dot), "{prefix}");
+        }
     }
 
     #[test]

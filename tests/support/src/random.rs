@@ -23,6 +23,27 @@ impl Random {
         usize::try_from(self.below_u64(u64::try_from(bound).unwrap())).unwrap()
     }
 
+    /// A text with one to four changes: a part of it is removed, doubled, or replaced by one of `words`.
+    ///
+    /// # Panics
+    /// If there are no words.
+    pub fn changed(&mut self, text: &str, words: &[&str]) -> String {
+        let mut text: Vec<char> = text.chars().collect();
+        for _ in 0..=self.below(4) {
+            let from = self.below(text.len() + 1);
+            let to = from + self.below((text.len() - from).min(12) + 1);
+            let word = match self.below(4) {
+                0 => String::new(),
+                #[allow(clippy::indexing_slicing, reason = "both are within the text")]
+                1 => text[from..to].repeat(2).into_iter().collect(),
+                #[allow(clippy::indexing_slicing, reason = "below the length")]
+                _ => words[self.below(words.len())].to_owned(),
+            };
+            text.splice(from..to, word.chars());
+        }
+        text.into_iter().collect()
+    }
+
     /// A number below `bound`.
     ///
     /// # Panics

@@ -1,5 +1,6 @@
 //! Lines of a client, and the replies to them.
 
+use inmost_testing::{Random, seeds};
 use serde_json::{Value, json};
 
 use super::*;
@@ -140,5 +141,77 @@ fn a_call_without_arguments_has_an_empty_object() {
             r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"memory"{arguments}}}}}"#
         );
         assert_eq!(reply(&line), "tools/call");
+    }
+}
+
+/// The parser of whole values decides what a line says, where it accepts the line.
+#[test]
+fn changed_lines_are_refused_or_say_what_their_json_says() {
+    const LINES: &[&str] = &[
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory","arguments":{"command":"view","path":"/memories"}}}"#,
+        r#"{"jsonrpc":"2.0","id":"a","method":"resources/read","params":{"uri":"inmost://memories/a.md"}}"#,
+        r#"{"jsonrpc":"2.0","id":3,"method":"tools/list"}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#,
+    ];
+    const WORDS: &[&str] = &[
+        "\"",
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        "\\",
+        "\\ud800",
+        "\\u0069d",
+        "null",
+        "-1",
+        "1e400",
+        "1.5",
+        "\"id\":2,",
+        "\"params\":",
+        "\"arguments\":{},",
+        "\"arguments\":[]",
+        "\"name\":7,",
+        "\"method\":\"ping\",",
+        "\"result\":1,",
+        "\u{feff}",
+        "\u{0}",
+        " ",
+        "tools/call",
+        "initialize",
+        "_meta",
+    ];
+    for seed in seeds(0..10_000) {
+        let mut random = Random(seed);
+        let sample = LINES[random.below(LINES.len())];
+        let line = random.changed(sample, WORDS);
+        let value = serde_json::from_str::<Value>(&line);
+        match (parse(line.as_bytes()), value) {
+            (Err(refusal), Ok(value)) => {
+                let id = refusal.id.map_or(Value::Null, RequestId::into_json_value);
+                assert!(id.is_null() || id == value["id"], "{seed}: {line}");
+            }
+            (Ok(Some(ClientJsonRpcMessage::Request(message))), Ok(value)) => {
+                assert_eq!(message.id.into_json_value(), value["id"], "{seed}: {line}");
+                assert_eq!(message.request.method(), value["method"], "{seed}: {line}");
+                if let ClientRequest::CallToolRequest(call) = message.request {
+                    let sent = match &value["params"]["arguments"] {
+                        Value::Null => json!({}),
+                        sent => sent.clone(),
+                    };
+                    let kept = call.extensions.get::<Arguments>().unwrap().as_json();
+                    let kept: Value = serde_json::from_slice(kept).unwrap();
+                    assert_eq!(kept, sent, "{seed}: {line}");
+                    assert_eq!(
+                        Some(&*call.params.name),
+                        value["params"]["name"].as_str(),
+                        "{seed}: {line}"
+                    );
+                }
+            }
+            // A notification, or one that is ignored. Text without a value may be a message: numbers have no bounds here.
+            _ => {}
+        }
     }
 }

@@ -1,3 +1,4 @@
+use inmost_testing::{Random, seeds};
 use serde_json::json;
 
 use super::*;
@@ -122,4 +123,61 @@ fn a_new_toml_document_has_the_entry() {
     let text = new_toml("mcp_servers", "inmost", &entry());
     assert!(text.starts_with("[mcp_servers.inmost]\n"), "{text}");
     assert_eq!(with_server(TOML, &text, "inmost", &entry()), Ok(None));
+}
+
+#[test]
+fn changed_documents_are_refused_or_get_the_entry_once() {
+    const DOCUMENTS: [(Format, &str); 4] = [
+        (
+            JSON,
+            "// mine\n{\n  \"z\": 1, /* why */\n  \"mcpServers\": {\n    \"b\": {\"args\": [\"x\"]} // last\n  },\n  \"a\": [1, 2],\n}\n",
+        ),
+        (JSON, "{\"mcpServers\": {\"inmost\": {\"command\": \"old\"}}, \"a\": null}"),
+        (
+            TOML,
+            "# mine\na = 1 # why\n\n[mcp_servers.b]\ncommand = \"x\"\nargs = [\"y\"]\n\n[c]\nd = {e = 1}\n",
+        ),
+        (TOML, "mcp_servers.inmost.command = 'old'\nmcp_servers.b = { command = 'x' }\n"),
+    ];
+    const WORDS: &[&str] = &[
+        "\"",
+        "'",
+        "{",
+        "}",
+        "[",
+        "]",
+        "[[",
+        "=",
+        ".",
+        ",",
+        ":",
+        "#",
+        "//",
+        "/*",
+        "*/",
+        "\n",
+        "\r\n",
+        "\r",
+        "\\",
+        "\\ud800",
+        "null",
+        "1e400",
+        "mcpServers",
+        "mcp_servers",
+        "inmost",
+        "\"mcpServers\": ",
+        "[mcp_servers]\n",
+        "\u{feff}",
+        "\u{0}",
+        "\t",
+    ];
+    for seed in seeds(0..10_000) {
+        let mut random = Random(seed);
+        let (format, text) = &DOCUMENTS[random.below(DOCUMENTS.len())];
+        let text = random.changed(text, WORDS);
+        if let Ok(Some(edited)) = with_server(*format, &text, "inmost", &entry()) {
+            let again = with_server(*format, &edited.text, "inmost", &entry());
+            assert_eq!(again, Ok(None), "{seed}: {text:?} became {:?}", edited.text);
+        }
+    }
 }

@@ -184,7 +184,7 @@ fn a_removed_device_reads_nothing_that_is_written_later() {
         .expect_failure(1, "does not belong");
 }
 
-/// In `/proc` nobody makes a folder, whoever runs the tests.
+/// In `/proc` no user can make a folder, root neither.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_circle_goes_on_after_its_first_round_has_failed() {

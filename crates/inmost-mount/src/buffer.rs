@@ -158,7 +158,7 @@ impl Buffer {
         }
     }
 
-    /// The version of which it has kept the first bytes; `None` if whoever wrote it has written it anew.
+    /// The version whose first bytes it has kept; `None` if all of it was written anew.
     pub(crate) fn kept(&self) -> Option<u64> {
         self.base.filter(|_| self.same > 0)
     }

@@ -58,7 +58,7 @@ pub(crate) struct Inner {
     pub(super) commit_delay: CommitDelay,
     pub(super) finished: Condvar,
     pub(super) idle: Idle,
-    /// Whether the session was locked, for who must not wait for the state.
+    /// Whether the session was locked, for callers that must not wait for the state.
     is_ended: AtomicBool,
     /// Taken before every other lock. See [`Session::sync_turn`].
     syncing: Mutex<()>,

@@ -1,24 +1,29 @@
 #!/usr/bin/env bash
-# Builds everything that a release consists of, so that a second build of the same commit in another folder gives equal bytes:
-# programs without dependencies for Linux on x86_64 and aarch64, a Debian package, wheels, npm packages, the bundle for Claude
-# Desktop, the installer, the list of components (CycloneDX) and SHA256SUMS.
+# Builds everything that a release consists of, so that a second build of the same commit in another folder, with the tools that
+# BUILD-INFO names, gives equal bytes: programs without dependencies for Linux on x86_64 and aarch64, a Debian package, wheels, npm
+# packages, the bundle for Claude Desktop, the installer, the list of components (CycloneDX) and SHA256SUMS.
 #
 #   dist/build.sh [FOLDER [URL]]      writes to target/release-files by default
 #
-# URL is where the files will be; the installer gets them from there. Needs Rust from rustup, Python 3.10, Node.js 20, dpkg and a
-# network. Takes about 45 minutes of CPU. `dist/test.sh FOLDER` installs each file and uses it.
+# URL is where the files will be; the installer gets them from there. Needs Linux on x86_64, Rust from rustup, a C compiler, Python
+# 3.10, Node.js 20.11, dpkg and a network. Takes about 45 minutes of CPU. `dist/test.sh FOLDER` installs each file and uses it.
 set -euo pipefail
+out=${1:+$(realpath -m "$1")}
 cd "$(dirname "$0")/.."
-git diff --quiet HEAD || { echo 'There are uncommitted changes; a release is built from a commit.' >&2; exit 1; }
+! git status --porcelain | grep . >&2 || { echo 'These files are not committed; a release is built from a commit.' >&2; exit 1; }
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
-out=$(realpath -m "${1:-$target/release-files}")
+out=${out:-$target/release-files}
 url=${2:-}
 tools=$target/release-tools
 version=$(cargo metadata --format-version 1 --no-deps --locked | python3 -c '
 import json, sys
 print(next(p["version"] for p in json.load(sys.stdin)["packages"] if p["name"] == "inmost-cli"))')
+# Only a folder of an earlier build is replaced, and that has no folders in it.
+[ -z "$(ls -A "$out" 2>/dev/null)" ] || { [ -e "$out/SHA256SUMS" ] && [ -z "$(find "$out" -mindepth 1 -type d -print -quit)" ]; } ||
+  { echo "$out holds other files than those of a release." >&2; exit 1; }
 rm -rf "$out"
-mkdir -p "$out"
+mkdir -p "$out" "$target/release-tree"
+: >"$out/SHA256SUMS"
 
 # ---- tools
 
@@ -42,6 +47,9 @@ flags="--cfg poly1305_backend=\"soft\" --remap-path-prefix=$PWD=/inmost --remap-
 flags+=" --remap-path-prefix=$(rustc --print sysroot)=/rust --remap-path-prefix=$target=/target"
 export CFLAGS="-ffile-prefix-map=$cargo_home=/cargo"
 
+dist/notices.py >"$target/release-tree/THIRD-PARTY"
+{ git rev-parse HEAD; rustc -Vv; node --version; npm --version; } >"$out/BUILD-INFO"
+
 # program TRIPLE: a static program. cargo-zigbuild drops rustc's `-static-pie`, which would load it at the same address each time.
 program() {
   RUSTFLAGS=$flags cargo-zigbuild rustc --release --locked --package inmost-cli --features postgres --bin inmost --target "$1" \
@@ -55,6 +63,7 @@ extensions() {
   [[ $1 != *-musl ]] || flags+=' -C target-feature=-crt-static'
   rm -rf python/inmost.data
   install -D "$target/x86_64-unknown-linux-musl/release/inmost" python/inmost.data/scripts/inmost
+  install -D -m 644 "$target/release-tree/THIRD-PARTY" python/inmost.data/data/share/doc/inmost/THIRD-PARTY
   (cd python && CARGO_TARGET_DIR=$target/extensions RUSTFLAGS=$flags \
     maturin build --release --locked --zig --target "$1" --compatibility "$3" --out "$out")
   CARGO_TARGET_DIR=$target/extensions RUSTFLAGS=$flags cargo zigbuild --release --locked --package inmost-nodejs --lib --target "$1$2"
@@ -78,7 +87,7 @@ for arch in x86_64 aarch64; do
   install -m 755 "$target/$arch-unknown-linux-musl/release/inmost" "$folder"
   "$x86_64" man "$folder/man"
   for shell in bash zsh fish; do "$x86_64" completions "$shell" >"$folder/completions/$shell"; done
-  cp LICENSE-* README.md SECURITY.md CHANGELOG.md "$folder"
+  cp LICENSE-* README.md SECURITY.md CHANGELOG.md "$target/release-tree/THIRD-PARTY" "$folder"
   archive "$folder" "$out/inmost-$version-$arch-linux.tar.gz"
 done
 dist/deb/build.sh "$out" "$x86_64"
@@ -94,9 +103,10 @@ for libc in gnu musl; do
   mkdir -p "$folder"
   install -m 755 "$target/extensions/x86_64-unknown-linux-$libc/release/libinmost_nodejs.so" "$folder/inmost.linux-x64-$libc.node"
   install -m 755 "$x86_64" "$folder"
-  cp LICENSE-* "$folder"
+  cp LICENSE-* "$target/release-tree/THIRD-PARTY" "$folder"
 done
 node dist/npm.mjs "$target/release-tree" linux-x64-gnu linux-x64-musl
+chmod -R u=rwX,go=rX "$target/release-tree"
 for package in inmost inmost-linux-x64-gnu inmost-linux-x64-musl; do
   npm pack --silent --ignore-scripts --pack-destination "$out" "$target/release-tree/$package" >/dev/null
 done
@@ -110,5 +120,5 @@ sed "s|file://$PWD|file:///inmost|" cli/components.json >"$out/inmost-$version.c
 find . -name components.json -not -path './target/*' -not -path './nodejs/node_modules/*' -delete
 sum_of() { sha256sum "$out/inmost-$version-$1-linux.tar.gz" | cut -d ' ' -f 1; }
 sed "s|@VERSION@|$version|; s|@URL@|$url|; s|@X86_64@|$(sum_of x86_64)|; s|@AARCH64@|$(sum_of aarch64)|" dist/install.sh >"$out/install.sh"
-(cd "$out" && sha256sum -- * >SHA256SUMS)
+(cd "$out" && rm SHA256SUMS && sha256sum -- * >SHA256SUMS)
 ls -l "$out"

@@ -9,7 +9,7 @@ set -eu
 
 version='@VERSION@'
 from='@URL@'
-to=${HOME:?}/.local
+to=${HOME:+$HOME/.local}
 
 fail() {
     echo "inmost was not installed: $1" >&2
@@ -26,6 +26,7 @@ main() {
         esac
     done
     [ -n "$from" ] || fail 'this copy of the script does not know where the files are; pass --from URL'
+    [ -n "$to" ] || fail 'HOME is not set; pass --to FOLDER'
     [ "$(uname -s)" = Linux ] || fail "there is no program for $(uname -s) yet; build it with: cargo install --locked --path cli"
     case $(uname -m) in
         x86_64 | amd64) arch=x86_64 sum='@X86_64@' ;;
@@ -61,6 +62,9 @@ main() {
         *":$to/bin:"*) ;;
         *) echo "Add $to/bin to your PATH." ;;
     esac
+    if command -v zsh >/dev/null && ! zsh -c 'print -l $fpath' | grep -qxF "$to/share/zsh/site-functions"; then
+        echo "For completions in zsh, put this before compinit in your .zshrc: fpath+=($to/share/zsh/site-functions)"
+    fi
 }
 
 main "$@"

@@ -32,7 +32,7 @@ for (const platform of platforms) {
     // npm's name of the GNU C library.
     ...(os === 'linux' && { libc: [libc === 'gnu' ? 'glibc' : libc] }),
     main: `inmost.${platform}.node`,
-    files: ['*.node', 'inmost', 'LICENSE-*'],
+    files: ['*.node', 'inmost', 'LICENSE-*', 'THIRD-PARTY'],
   });
 }
 

@@ -4,16 +4,21 @@
 #
 #   dist/test.sh FOLDER      what dist/build.sh has written
 #
-# Needs root, Python and Node.js, and installs debootstrap and qemu-user-static from Debian's packages.
+# Needs root, Python and Node.js, and installs debootstrap, qemu-user-static, curl and binutils from Debian's packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 files=$(realpath "$1")
 work=$(mktemp -d)
 trap 'rm -rf "$work"; [ -z "${server-}" ] || kill "$server"' EXIT
 export PIP_DISABLE_PIP_VERSION_CHECK=1 INMOST_PASSPHRASE='seven lamps over the quiet harbour'
-for tool in debootstrap:debootstrap qemu-aarch64-static:qemu-user-static curl:curl; do
-  command -v "${tool%%:*}" >/dev/null || apt-get install -y -qq --no-install-recommends "${tool#*:}" >/dev/null
+missing=()
+for tool in debootstrap:debootstrap qemu-aarch64-static:qemu-user-static curl:curl readelf:binutils; do
+  command -v "${tool%%:*}" >/dev/null || missing+=("${tool#*:}")
 done
+if [ ${#missing[@]} -gt 0 ]; then
+  apt-get update -qq
+  apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+fi
 
 fail() { echo "$1" >&2; exit 1; }
 
@@ -28,6 +33,17 @@ session() {
 
 echo '== SHA256SUMS'
 (cd "$files" && sha256sum --check --quiet SHA256SUMS)
+
+echo '== licences'
+for file in "$files"/inmost*; do
+  case $file in
+    *-linux.tar.gz | */inmost-linux-*.tgz) names=$(tar -tzf "$file") ;;
+    *.deb) names=$(dpkg --contents "$file") ;;
+    *.whl | *.mcpb) names=$(python3 -m zipfile -l "$file") ;;
+    *) continue ;;
+  esac
+  [[ $names == *LICENSE-APACHE* && $names == *LICENSE-MIT* && $names == *THIRD-PARTY* ]] || fail "$file lacks licences"
+done
 
 echo '== archives, in a root without any other file'
 for arch in x86_64 aarch64; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the Debian package: the program, its manual pages, completions for three shells, and the service that locks stores
-# before a suspend. Needs cargo-deb (cargo install --locked cargo-deb).
+# before a suspend. Needs Python and cargo-deb (cargo install --locked cargo-deb).
 #
 #   dist/deb/build.sh OUTPUT [PROGRAM]
 #
@@ -32,4 +32,5 @@ mkdir -p "$files/completions"
 for shell in bash zsh fish; do
   "$program" completions "$shell" >"$files/completions/$shell"
 done
+dist/notices.py >"$files/THIRD-PARTY"
 cargo deb --package inmost-cli --no-build --output "$output" --quiet

@@ -4,15 +4,15 @@
 #   dist/mcpb/build.sh MCPB OUTPUT [PROGRAM]
 #
 # MCPB is the command of the npm package @anthropic-ai/mcpb, OUTPUT the file to write. Without PROGRAM a release build of
-# `inmost` is packed.
+# `inmost` is packed. Needs Python.
 set -euo pipefail
 [ $# -ge 2 ] || {
   sed -n '2,7s/^# \{0,1\}//p' "$0" >&2
   exit 2
 }
-mcpb=$1
+mcpb=$(realpath -s "$(command -v "$1")")
 output=$(realpath -m "$2")
-program=${3:-}
+program=${3:+$(realpath "$3")}
 cd "$(dirname "$0")/../.."
 if [ -z "$program" ]; then
   cargo build --release --package inmost-cli --locked
@@ -28,7 +28,10 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/server"
 cp "$program" "$folder/server/$name"
+cp LICENSE-* "$folder"
+dist/notices.py >"$folder/THIRD-PARTY"
 sed "s/VERSION/${version##* }/; s/PLATFORM/$platform/" dist/mcpb/manifest.json >"$folder/manifest.json"
+chmod -R u=rwX,go=rX "$folder"
 "$mcpb" validate "$folder/manifest.json"
 mkdir -p "$(dirname "$output")"
 "$mcpb" pack "$folder" "$output"

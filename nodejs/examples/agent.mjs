@@ -1,6 +1,6 @@
 // An agent that keeps its memory in an encrypted store, with the tool runner of @anthropic-ai/sdk.
 //
-//   inmost init claude.inmost
+//   inmost init --store claude.inmost
 //   ANTHROPIC_API_KEY=... INMOST_STORE=claude.inmost INMOST_PASSPHRASE=... node agent.mjs "Remember that I prefer tea."
 import Anthropic from '@anthropic-ai/sdk';
 import { Store } from 'inmost';

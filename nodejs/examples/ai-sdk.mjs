@@ -1,6 +1,6 @@
 // The memory tool in the AI SDK of Vercel.
 //
-//   inmost init claude.inmost
+//   inmost init --store claude.inmost
 //   ANTHROPIC_API_KEY=... INMOST_STORE=claude.inmost INMOST_PASSPHRASE=... node ai-sdk.mjs "Remember that I prefer tea."
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { generateText, stepCountIs } from 'ai';

@@ -1,6 +1,6 @@
 // The memory tool in LangChain.
 //
-//   inmost init claude.inmost
+//   inmost init --store claude.inmost
 //   ANTHROPIC_API_KEY=... INMOST_STORE=claude.inmost INMOST_PASSPHRASE=... node langchain.mjs "Remember that I prefer tea."
 import { ChatAnthropic } from '@langchain/anthropic';
 import { Store } from 'inmost';

@@ -22,6 +22,8 @@ enum Sequence {
     None,
     Escape,
     Parameters,
+    /// Within a character of several bytes that was typed with Alt.
+    Character,
 }
 
 impl LineEditor {
@@ -38,7 +40,15 @@ impl LineEditor {
                 self.sequence = Sequence::Parameters;
                 return Step::Continue;
             }
-            (Sequence::Parameters, 0x20..=0x3f) => return Step::Continue,
+            // The console of Linux sends a second bracket for F1 to F5.
+            (Sequence::Parameters, 0x20..=0x3f | b'[') | (Sequence::Character, 0x80..=0xbf) => {
+                return Step::Continue;
+            }
+            (Sequence::Character, _) => self.sequence = Sequence::None,
+            (Sequence::Escape, 0xc0..) => {
+                self.sequence = Sequence::Character;
+                return Step::Continue;
+            }
             (Sequence::Escape | Sequence::Parameters, _) => {
                 self.sequence = Sequence::None;
                 return Step::Continue;
@@ -102,6 +112,7 @@ mod tests {
             ("\u{7f}\u{7f}a\r", Some("a")),
             ("nothing of this\u{15}word\r", Some("word")),
             ("wo\u{1b}[D\u{1b}OA\u{1b}[1;5C\u{1b}xrd\r", Some("word")),
+            ("wo\u{1b}[[Ard\u{1b}é1\r", Some("word1")),
             ("wo\u{4}\u{1}rd\r", Some("word")),
             ("word\u{3}", None),
             ("word\u{1c}", None),

@@ -211,8 +211,9 @@ impl Search<'_> {
         self.notes.note(file.entry().id, file.entry().tag, &text);
         let mut matches = 0_u64;
         for (number, line) in (1..).zip(lines(&text)) {
-            let found = self.pattern.find_iter(line).map(|found| found.range());
-            let mut ranges: Vec<_> = found.filter(|it| !it.is_empty()).take(MOST_RANGES).collect();
+            // Each may be looked for to the end of the line, the empty ones too.
+            let found = self.pattern.find_iter(line).take(MOST_RANGES).map(|found| found.range());
+            let mut ranges: Vec<_> = found.filter(|it| !it.is_empty()).collect();
             if ranges.is_empty() {
                 ranges.extend(self.pattern.find(line).map(|found| found.range()));
             }
@@ -258,7 +259,7 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = &str> {
 pub(super) const PAGE_TEXT_BYTES: usize = 4 << 20;
 /// What a short file counts as: opening it takes about as long as searching so much text.
 const FILE_BYTES: usize = 4 << 10;
-/// The most ranges of a line.
+/// The most places of a line that are looked at.
 const MOST_RANGES: usize = 1_000;
 /// What a file counts as whose signature excludes it.
 const SKIPPED_BYTES: usize = 128;

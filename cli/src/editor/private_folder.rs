@@ -70,9 +70,11 @@ impl PrivateFolder {
             return Failure::Error { exit, message, advice };
         }
         self.is_kept = true;
-        // Under another name: folders of this one are removed once their process has ended.
-        let kept = PathBuf::from(self.folder.to_string_lossy().replacen(PREFIX, KEPT_PREFIX, 1));
-        if fs::rename(&self.folder, &kept).is_ok() {
+        // Under another name: folders of this one are removed once their process has ended. A browser may keep several.
+        let mut names = (0..TRIES).map(|number| {
+            self.folder.with_file_name(format!("{KEPT_PREFIX}{}-{number}", std::process::id()))
+        });
+        if let Some(kept) = names.find(|kept| fs::rename(&self.folder, kept).is_ok()) {
             self.file = kept.join(self.file.file_name().unwrap_or_default());
             self.folder = kept;
         }
@@ -236,6 +238,21 @@ mod tests {
         ] {
             assert_eq!(extension(path), expected, "{path}");
         }
+    }
+
+    /// A folder of the first name would be taken for that of an edit that was killed.
+    #[test]
+    fn every_text_that_one_process_keeps_has_another_name() {
+        let kept = ["one", "two"].map(|text| {
+            let mut private = PrivateFolder::with_file("/memories/a.md", text).unwrap();
+            private.keep(Failure::new(Exit::Other, "It is full.", "Free some space."));
+            (text, private.file.clone())
+        });
+        for (text, file) in &kept {
+            assert!(file.to_string_lossy().contains(KEPT_PREFIX), "{}", file.display());
+            assert_eq!(fs::read_to_string(file).unwrap(), *text);
+        }
+        kept.map(|(_, file)| wipe(file.parent().unwrap()).unwrap());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossterm::event::{self, Event as TerminalEvent};
 use inmost::FileText;
@@ -94,8 +94,8 @@ impl Gate {
 /// What a signal asks for.
 #[derive(Clone, Copy)]
 pub(super) enum Signal {
-    /// To end, by this signal.
-    End(i32),
+    /// To end, by this signal, which came then.
+    End(i32, Instant),
     /// To paint everything again, after the process was stopped.
     Continue,
 }
@@ -105,8 +105,8 @@ pub(super) fn watch(send: impl Fn(Signal) -> bool + Send + 'static) -> io::Resul
     let mut signals = Signals::new([SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM])?;
     thread::spawn(move || {
         for signal in signals.forever() {
-            let meaning = if signal == SIGCONT { Signal::Continue } else { Signal::End(signal) };
-            if !send(meaning) {
+            let end = Signal::End(signal, Instant::now());
+            if !send(if signal == SIGCONT { Signal::Continue } else { end }) {
                 return;
             }
         }

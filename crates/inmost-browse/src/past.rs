@@ -70,6 +70,10 @@ impl Past {
             self.is_again = false;
             let number = self.selected().map(|version| version.number);
             let same = page.items.iter().position(|version| Some(version.number) == number);
+            if same.is_none() {
+                // They belong to a version that is on no page yet.
+                self.diff = None;
+            }
             self.versions.clear();
             self.selected = same.unwrap_or(0);
         }

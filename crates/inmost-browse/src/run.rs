@@ -8,6 +8,8 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
+use signal_hook::consts::{SIGINT, SIGQUIT};
+
 use super::event::{Effect, Event, Problem};
 use super::input::{self, Keyboard, Signal};
 use super::model::Model;
@@ -72,6 +74,7 @@ pub fn run(options: &Options<'_>) -> Result<(), Failure> {
         opened: 0,
         locking: None,
         last_key: (Instant::now(), SystemTime::now()),
+        back_since: Instant::now(),
         signal: None,
         has_quit: false,
     };
@@ -102,6 +105,8 @@ struct Browser<'a> {
     locking: Option<JoinHandle<()>>,
     /// By both clocks: only the wall clock runs on while the machine is suspended.
     last_key: (Instant, SystemTime),
+    /// When the terminal was last given to something else, until then.
+    back_since: Instant,
     signal: Option<i32>,
     has_quit: bool,
 }
@@ -156,7 +161,9 @@ impl Browser<'_> {
                 self.handle(event);
             }
             Message::Input(Err(error)) => return Err(terminal_failed(&error)),
-            Message::Signal(Signal::End(signal)) => {
+            // Ctrl-C in an editor is sent to the browser too.
+            Message::Signal(Signal::End(SIGINT | SIGQUIT, at)) if at < self.back_since => {}
+            Message::Signal(Signal::End(signal, _)) => {
                 self.signal = Some(signal);
                 self.has_quit = true;
             }
@@ -219,6 +226,7 @@ impl Browser<'_> {
         let paused = self.keyboard.pause();
         self.screen.leave();
         let result = work();
+        self.back_since = Instant::now();
         // If the terminal fails, the next painting reports it.
         let _ = self.screen.enter();
         drop(paused);

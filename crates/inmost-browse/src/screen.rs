@@ -41,6 +41,8 @@ impl Screen {
     /// Takes over the terminal again.
     pub(super) fn enter(&mut self) -> io::Result<()> {
         self.is_on = true;
+        // A shell that stopped and continued the program has set the terminal to a mode of its own, unknown to crossterm.
+        let _ = disable_raw_mode();
         enable_raw_mode()?;
         execute!(
             self.painter.backend,

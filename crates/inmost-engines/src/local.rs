@@ -161,8 +161,12 @@ impl LocalStorage {
         engine: &'static LocalKind,
         mac: Arc<dyn JournalMac>,
     ) -> io::Result<Surroundings> {
+        let file = folder.join(engine.file);
+        // In a container whose image has the store, the first opening for writing makes another file of it. A file that cannot be
+        // opened is for the engine to report.
+        drop(files::open_to_write(&file));
         self.watched.note(folder, By::Folder)?;
-        self.watched.note(&folder.join(engine.file), By::Number)?;
+        self.watched.note(&file, By::Number)?;
         Ok(Surroundings {
             open_engine: self.engine_opener(folder.to_owned(), engine),
             ballast: Arc::clone(&self.ballast),

@@ -39,14 +39,16 @@ fn value_at(text: &[u8], start: usize, most: usize) -> &[u8] {
 /// The kind of secret that the name before an operator announces.
 fn kind_of_name(text: &[u8], operator: usize) -> Option<&'static str> {
     let before = text.get(operator.saturating_sub(MOST_NAME)..operator)?;
-    let is_between =
-        |byte: &&u8| matches!(byte, b' ' | b'\t' | b'"' | b'\'' | b'`' | b'\\' | b'=' | b':');
+    let is_between = |byte: &&u8| {
+        matches!(byte, b' ' | b'\t' | b'"' | b'\'' | b'`' | b'*' | b'_' | b'\\' | b'=' | b':')
+    };
     let gap = before.iter().rev().take(MOST_GAP).take_while(is_between).count();
     let before = before.get(..before.len().saturating_sub(gap))?;
     if !before.last()?.is_ascii_alphanumeric() {
         return None;
     }
-    let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    let is_name =
+        |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'_' | b'-' | b'.');
     // Spelled backwards, in small letters, without separators.
     let letters = || {
         let name = before.iter().rev().take_while(is_name);
@@ -59,12 +61,13 @@ fn kind_of_name(text: &[u8], operator: usize) -> Option<&'static str> {
     NAMES.iter().find(|(name, _)| ends_with(name)).map(|(_, kind)| *kind)
 }
 
-/// The place after an operator at which a value begins: after spaces, quotes, the rest of the operator, and the scheme
+/// The place after an operator at which a value begins: after spaces, quotes, stars of Markdown, the rest of the operator, and the scheme
 /// of an HTTP header.
 fn value_start(text: &[u8], operator: usize) -> Option<usize> {
     let skip = |at: usize| {
-        let is_between =
-            |byte: &&u8| matches!(byte, b' ' | b'\t' | b'"' | b'\'' | b'`' | b'\\' | b'=' | b'>');
+        let is_between = |byte: &&u8| {
+            matches!(byte, b' ' | b'\t' | b'"' | b'\'' | b'`' | b'*' | b'\\' | b'=' | b'>')
+        };
         let rest = text.get(at..).unwrap_or_default();
         at.saturating_add(rest.iter().take(MOST_GAP).take_while(is_between).count())
     };

@@ -45,6 +45,14 @@ fn the_longest_shape_of_a_token_wins() {
 }
 
 #[test]
+fn a_token_at_the_end_of_a_sentence_is_found() {
+    let token = format!("abc8Q{}{}", "~", random(34));
+    for text in [format!("It is {token}."), format!("It is {token}...")] {
+        assert_eq!(found(&text), [("API key", token.as_str())], "{text}");
+    }
+}
+
+#[test]
 fn a_token_in_escapes_is_found() {
     let token = format!("npm{}{}", "_", random(36));
     for text in
@@ -65,6 +73,11 @@ fn a_value_counts_by_the_name_before_it() {
         format!("<SecretAccessKey>{secret}</SecretAccessKey>"),
         format!("Authorization: Bearer {secret}"),
         format!("service.api.token: {secret}."),
+        format!("- API key: {secret}"),
+        format!("Client secret = {secret}"),
+        format!("**apiKey**: {secret}"),
+        format!("__Access token__: {secret}"),
+        format!("**API key:** {secret}"),
     ] {
         assert_eq!(found(&text), [("API key", secret.as_str())], "{text}");
     }

@@ -53,10 +53,14 @@ impl Token {
             text.get(at..)?.strip_prefix(literal.as_bytes())?;
             at = at.saturating_add(literal.len());
             let length = alphabet.run(text, at, lengths.end().saturating_add(1));
+            let part = text.get(at..at.saturating_add(length))?;
+            let is_stop = |byte: &&u8| matches!(alphabet, Alphabet::Bearer) && **byte == b'.';
+            // A full stop ends a sentence.
+            let length = length.saturating_sub(part.iter().rev().take_while(is_stop).count());
             if !lengths.contains(&length) {
                 return None;
             }
-            let part = text.get(at..at.saturating_add(length))?;
+            let part = part.get(..length)?;
             occurring.add(part);
             digits += part.iter().filter(|byte| byte.is_ascii_digit()).count();
             at = at.saturating_add(length);

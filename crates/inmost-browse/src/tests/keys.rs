@@ -169,6 +169,32 @@ fn keys_that_are_typed_ahead_of_the_store_are_not_lost() {
 }
 
 #[test]
+fn letters_of_a_search_that_are_typed_ahead_are_text() {
+    let mut desk = Desk::new(&[("/memories/a/quiet Lake.md", "x")], (80, 24));
+    for key in [Key::Right, Key::Down, Key::Char('/'), Key::Char('q'), Key::Char('L')] {
+        desk.send(Event::Key(key));
+    }
+    desk.settle();
+    assert_eq!(desk.model.search.as_ref().unwrap().query.as_str(), "qL");
+    assert_eq!(desk.outside, [""; 0]);
+}
+
+/// After a change the first page of the versions is read again, and not every page.
+#[test]
+fn the_differences_of_one_version_never_stand_under_the_title_of_another() {
+    let mut desk = Desk::new(&[("/memories/a.md", "0")], (80, 24));
+    for number in 1..130 {
+        desk.files().write("/memories/a.md", &format!("{number}")).unwrap();
+    }
+    desk.press(&[Key::Right, Key::Char('v'), Key::End, Key::End, Key::Enter]);
+    let Right::Past(past) = &desk.model.right else { panic!("no versions") };
+    assert!(past.selected > 100 && past.diff.is_some());
+    desk.press(&[Key::Refresh]);
+    let Right::Past(past) = &desk.model.right else { panic!("no versions") };
+    assert!(past.selected == 0 && past.diff.is_none());
+}
+
+#[test]
 fn a_paste_is_never_taken_for_commands() {
     let mut desk = Desk::new(&[("/memories/a.md", "a")], (80, 24));
     desk.send(Event::Paste(FileText::from("dyLq".to_owned())));

@@ -12,8 +12,9 @@ pub(super) fn pressed(model: &mut Model, key: Key, effects: &mut Vec<Effect>) {
         return effects.push(Effect::Quit);
     }
     if !model.ahead.is_empty() {
-        // What ends the browser or its sight of the store does not wait for the store.
-        let is_urgent = matches!(key, Key::Char('q' | 'L') | Key::Escape);
+        // What ends the browser or its sight of the store does not wait for the store. In a search these are text.
+        let is_urgent = matches!(key, Key::Char('q' | 'L') | Key::Escape)
+            && !model.ahead.contains(&Key::Char('/'));
         if !is_urgent {
             model.ahead.push(key);
             return model.ahead.truncate(MOST_AHEAD);

@@ -49,18 +49,20 @@ impl MemoryTool {
 
     /// Runs a call that is already parsed.
     pub fn run_call(&self, call: &ToolCall) -> ToolReply {
-        let (result, store_error) = match call.command() {
-            Ok(command) => self.run(command).into_parts(),
-            Err(error) => (error.clone().into(), None),
-        };
-        ToolReply::new(result.with_tool_use_id(call.tool_use_id()), store_error)
+        reply(call, |command| self.run(command))
+    }
+
+    /// Returns the reply to a call for a host that has no store to run it on, because it is locked or cannot be opened. It is the
+    /// reply of a tool with these options on a store that fails with this error.
+    pub fn refuse(call: &ToolCall, options: &ToolOptions, error: StoreError) -> ToolReply {
+        reply(call, |command| refused(command, options, error))
     }
 
     /// Runs a typed command.
     pub fn run(&self, command: &ToolCommand) -> ToolReply {
         match self.store.run_command(command, &self.options) {
             Ok(result) => ToolReply::new(result, None),
-            Err(error) => ToolReply::new(self.without_store(command, &error), Some(error)),
+            Err(error) => refused(command, &self.options, error),
         }
     }
 
@@ -94,17 +96,27 @@ impl MemoryTool {
         }
         let folder = self.options.subtree.folder();
         clear::clear(&*self.store, folder, |command| self.run(command))
-            .unwrap_or_else(|error| ToolReply::new(self.without_store(&root, &error), Some(error)))
+            .unwrap_or_else(|error| refused(&root, &self.options, error))
     }
+}
 
-    /// Returns the result of a command that could not reach the store. A mistake in a path comes first, as it does when
-    /// the store is available, so the model reads the same error whether or not the store is locked.
-    fn without_store(&self, command: &ToolCommand, error: &StoreError) -> ToolResult {
-        match command.check_paths(&self.options) {
-            Err(mistake) => mistake.into(),
-            Ok(()) => error.for_model_with(self.options.locked_hint.as_deref()),
-        }
-    }
+/// The reply to a call, under the id of its block. A call that is not valid is not run.
+fn reply(call: &ToolCall, run: impl FnOnce(&ToolCommand) -> ToolReply) -> ToolReply {
+    let (result, store_error) = match call.command() {
+        Ok(command) => run(command).into_parts(),
+        Err(error) => (error.clone().into(), None),
+    };
+    ToolReply::new(result.with_tool_use_id(call.tool_use_id()), store_error)
+}
+
+/// The reply to a command that could not reach the store. A mistake in a path comes first, as it does when the store is
+/// available, so the model reads the same error whether or not the store is locked.
+fn refused(command: &ToolCommand, options: &ToolOptions, error: StoreError) -> ToolReply {
+    let result = match command.check_paths(options) {
+        Err(mistake) => mistake.into(),
+        Ok(()) => error.for_model_with(options.locked_hint.as_deref()),
+    };
+    ToolReply::new(result, Some(error))
 }
 
 #[cfg(test)]
@@ -176,5 +188,26 @@ mod tests {
             content(r#"{"command": "rename", "old_path": "/memories/a", "new_path": "/b"}"#),
             "Error: Path must start with /memories, got: /b"
         );
+    }
+
+    #[test]
+    fn a_call_without_a_store_has_the_reply_of_a_locked_one() {
+        let session = Session::in_memory().unwrap();
+        let options = ToolOptions::new().locked_hint("Ask the user.");
+        let memory = MemoryTool::with_options(session.clone(), options.clone());
+        session.lock();
+        for json in [
+            BLOCK,
+            r#"{"command": "view", "path": "/etc/passwd"}"#,
+            r#"{"type": "tool_use", "id": "toolu_2", "input": {"command": "open"}}"#,
+            "{",
+        ] {
+            let call = ToolCall::parse(json.as_bytes());
+            let reply = MemoryTool::refuse(&call, &options, StoreError::Locked);
+            let locked = memory.run_call(&call);
+            assert_eq!(reply.result().content(), locked.result().content());
+            assert_eq!(reply.result().tool_use_id(), locked.result().tool_use_id());
+            assert_eq!(reply.store_error().is_some(), locked.store_error().is_some());
+        }
     }
 }

@@ -88,15 +88,15 @@ pub(super) fn run(
 }
 
 /// Returns the reason why there is no store. If a call of the tool is itself invalid, returns that error.
-fn refuse(work: Work, store: NoStore, restrictions: &Restrictions) {
+fn refuse(work: Work, why: NoStore, restrictions: &Restrictions) {
     match work {
         Work::Tool(parsed, result) => {
             // The restrictions were checked when the server started.
-            let Ok(tool) = restrictions.tool(store) else { return };
-            let _ = result.send(tool.run_call(&parsed).into_parts().0);
+            let Ok(reply) = restrictions.refuse(&parsed, why) else { return };
+            let _ = result.send(reply.into_parts().0);
         }
-        Work::List(_, result) => drop(result.send(Err(ResourceError::NoStore(store)))),
-        Work::Read(_, result) => drop(result.send(Err(ResourceError::NoStore(store)))),
+        Work::List(_, result) => drop(result.send(Err(ResourceError::NoStore(why)))),
+        Work::Read(_, result) => drop(result.send(Err(ResourceError::NoStore(why)))),
     }
 }
 

@@ -1,10 +1,11 @@
 //! The restrictions of an agent that uses a store.
 
 use clap::ValueEnum;
-use inmost::{MemoryTool, ToolOptions, UnlockedStore};
+use inmost::{MemoryTool, ToolCall, ToolOptions, ToolReply};
 use inmost_screen::SecretScreen;
 
 use super::OpenStore;
+use super::no_store::NoStore;
 use crate::exit::Failure;
 use crate::memory_path;
 use crate::sizes;
@@ -143,13 +144,13 @@ impl Restrictions {
     }
 
     /// The memory tool with these restrictions. No other code builds the tool.
-    pub(crate) fn tool(&self, store: impl UnlockedStore + 'static) -> Result<MemoryTool, Failure> {
-        let options = self.options()?.locked_hint(LOCKED_HINT);
-        Ok(MemoryTool::with_options(store, options))
-    }
-
-    /// As [`tool`](Self::tool), on the store of a command.
     pub(crate) fn tool_on(&self, store: &OpenStore) -> Result<MemoryTool, Failure> {
         Ok(store.tool(self.options()?.locked_hint(LOCKED_HINT)))
+    }
+
+    /// The reply of the tool while there is no store. If the call itself is not valid, the reply says so.
+    pub(crate) fn refuse(&self, call: &ToolCall, why: NoStore) -> Result<ToolReply, Failure> {
+        let options = self.options()?.locked_hint(LOCKED_HINT);
+        Ok(MemoryTool::refuse(call, &options, why.into()))
     }
 }

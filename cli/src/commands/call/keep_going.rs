@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use inmost::{MemoryTool, StoreError, ToolResult};
+use inmost::{MemoryTool, StoreError, ToolCall, ToolResult};
 
 use super::{Call, too_long};
 use crate::exit::{Exit, Failure};
@@ -90,8 +90,8 @@ impl Calls<'_> {
             }
             Err(failure) => {
                 // If the call itself is not valid, that is its result.
-                let tool = restrictions.tool(NoStore::of(&failure))?;
-                let (result, error) = tool.run_json(json).into_parts();
+                let reply = restrictions.refuse(&ToolCall::parse(json), NoStore::of(&failure))?;
+                let (result, error) = reply.into_parts();
                 Ok((result, error.map(|_| failure)))
             }
         }

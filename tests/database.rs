@@ -176,6 +176,6 @@ fn one_connection_is_enough_for_every_call() {
     });
     assert_eq!(one.files().read("/memories/log.md").unwrap().as_str().lines().count(), 20);
     let folder = tempfile::tempdir().unwrap();
-    one.backup_verified(folder.path().join("copy.inmost")).unwrap();
+    one.backup_with_versions(folder.path().join("copy.inmost")).unwrap();
     assert!(two.check().unwrap().is_clean());
 }

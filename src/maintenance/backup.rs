@@ -45,11 +45,12 @@ impl Session {
     /// # Security
     /// A purge of this store does not reach its backups. A keyslot that is removed from this store still opens them.
     pub fn backup(&self, path: impl AsRef<Path>) -> Result<(), StoreError> {
-        self.backup_reporting(path.as_ref(), &mut |_| {})
+        self.write_copy(path.as_ref(), Versions::Drop, &mut |_| {}).map(drop)
     }
 
-    /// As [`backup`](Session::backup). Then reads the copy back from its files: opens it with its own keys, authenticates
-    /// every record, and compares the files and bytes with those that were copied. No passphrase is needed for that.
+    /// As [`backup`](Session::backup), with the versions that the store keeps and its record of readings. Then reads the copy back
+    /// from its files: opens it with its own keys, authenticates every record, and compares the files and bytes with those that
+    /// were copied. No passphrase is needed for that.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -58,7 +59,7 @@ impl Session {
     /// # let passphrase = inmost::Passphrase::new("correct horse battery staple")?;
     /// # let session = inmost::Vault::create(&path, &passphrase)?;
     /// session.files().write("/memories/notes.md", "Dig.\n")?;
-    /// let verified = session.backup_verified(&copy)?;
+    /// let verified = session.backup_with_versions(&copy)?;
     /// assert_eq!((verified.files, verified.bytes), (1, 5));
     /// # session.lock();
     /// # Ok(())
@@ -68,15 +69,6 @@ impl Session {
     /// # Errors
     /// Those of [`backup`](Session::backup), and [`StoreError::CopyNotVerified`] if the copy was written but does not read
     /// back. The copy is still there then. This store is unchanged.
-    pub fn backup_verified(&self, path: impl AsRef<Path>) -> Result<VerifiedCopy, StoreError> {
-        self.backup_verified_reporting(path.as_ref(), &mut |_| {})
-    }
-
-    /// As [`backup_verified`](Session::backup_verified), with the versions that the store keeps. The other backups carry
-    /// none.
-    ///
-    /// # Errors
-    /// Those of [`backup_verified`](Session::backup_verified).
     pub fn backup_with_versions(&self, path: impl AsRef<Path>) -> Result<VerifiedCopy, StoreError> {
         self.backup_with_versions_reporting(path.as_ref(), &mut |_| {})
     }
@@ -92,32 +84,6 @@ impl Session {
         progress: &mut dyn FnMut(u64),
     ) -> Result<VerifiedCopy, StoreError> {
         verified(self.write_copy(path, Versions::Keep, progress)?, path, progress)
-    }
-
-    /// As [`backup`](Session::backup), with a callback that gets the number of records written so far.
-    /// It must not use the session: a store that several hosts share is locked meanwhile, and it would wait for itself.
-    ///
-    /// # Errors
-    /// Those of [`backup`](Session::backup).
-    pub fn backup_reporting(
-        &self,
-        path: &Path,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<(), StoreError> {
-        self.write_copy(path, Versions::Drop, progress).map(drop)
-    }
-
-    /// As [`backup_verified`](Session::backup_verified), with a callback that gets the number of records written, then the number read.
-    /// It must not use the session: a store that several hosts share is locked meanwhile, and it would wait for itself.
-    ///
-    /// # Errors
-    /// Those of [`backup_verified`](Session::backup_verified).
-    pub fn backup_verified_reporting(
-        &self,
-        path: &Path,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<VerifiedCopy, StoreError> {
-        verified(self.write_copy(path, Versions::Drop, progress)?, path, progress)
     }
 
     /// Writes and publishes a copy. The exclusive access ends with it.

@@ -30,12 +30,12 @@ fn a_verified_copy_holds_what_the_store_holds_and_is_not_changed_by_it() {
     let (_folder, session, copy) = filled();
     let mut steps = Vec::new();
     let verified =
-        session.backup_verified_reporting(&copy, &mut |records| steps.push(records)).unwrap();
+        session.backup_with_versions_reporting(&copy, &mut |records| steps.push(records)).unwrap();
     let status = session.status().unwrap();
     assert_eq!((verified.files, verified.bytes), (status.files, status.bytes));
     assert!(verified.records > verified.files);
     assert!(steps.iter().any(|records| *records >= verified.records));
-    let refused = session.backup_verified(&copy);
+    let refused = session.backup_with_versions(&copy);
     assert!(matches!(refused, Err(StoreError::AlreadyExists)), "nothing was written");
 
     // The session released the copy.
@@ -102,7 +102,7 @@ fn lost_records_and_other_files_are_noticed() {
 fn a_store_in_memory_has_no_copy() {
     let folder = tempfile::tempdir().unwrap();
     let session = Session::in_memory().unwrap();
-    let refused = session.backup_verified(folder.path().join("copy"));
+    let refused = session.backup_with_versions(folder.path().join("copy"));
     assert!(matches!(refused, Err(StoreError::InMemory)));
     assert!(matches!(Vault::open(folder.path().join("copy")), Err(StoreError::NotAStore)));
 }

@@ -20,13 +20,8 @@ impl History<'_> {
     ) -> Result<bool, StoreError> {
         let steps = &waiting(steps, order, results);
         let places = Places::of(steps);
-        let (mut sets, mut cycle) = (BTreeSet::new(), None);
-        for index in places.moving.keys() {
-            match places.set(*index) {
-                Some(set) => _ = sets.insert((set.len(), set)),
-                None => cycle = cycle.or_else(|| places.cycle(*index)),
-            }
-        }
+        let sets = places.moving.keys().filter_map(|index| places.set(*index));
+        let sets: BTreeSet<_> = sets.map(|set| (set.len(), set)).collect();
         let mut full = Vec::new();
         for (_, set) in sets {
             // A folder goes back before what goes into it, which would be in its way.
@@ -41,72 +36,20 @@ impl History<'_> {
                     }
                     return Ok(true);
                 }
-                // Too many for one commit.
-                Err(FileError::Store(StoreError::TooLarge)) => {
-                    cycle = cycle.or_else(|| places.cycle(*set.first()?));
+                Err(FileError::Store(error)) if !matches!(error, StoreError::TooLarge) => {
+                    return Err(error);
                 }
-                Err(FileError::Store(error)) => return Err(error),
                 Err(FileError::TooMuchText(most)) => full.push((set, most)),
+                // Those that do not fit one commit are left.
                 Err(_) => {}
             }
         }
-        let goes_on = match cycle {
-            Some(cycle) => self.rotate(steps, &cycle, results, since)?,
-            None => false,
-        };
-        if !goes_on {
-            for (set, most) in full {
-                for index in set {
-                    set_result(results, index, Undone::Left(FileError::TooMuchText(most)));
-                }
+        for (set, most) in full {
+            for index in set {
+                set_result(results, index, Undone::Left(FileError::TooMuchText(most)));
             }
         }
-        Ok(goes_on)
-    }
-
-    /// Makes the steps of a long cycle, two in one atomic change: one takes its place, and the one that was there goes to the
-    /// place where the first one was.
-    fn rotate(
-        &self,
-        steps: &BTreeMap<usize, UndoStep>,
-        cycle: &[usize],
-        results: &mut [Undone],
-        since: &mut Since,
-    ) -> Result<bool, StoreError> {
-        let of = |index: &usize| steps.get(index).cloned();
-        let (Some(mut index), Some(mut moving)) = (cycle.first(), cycle.first().and_then(of))
-        else {
-            return Ok(false);
-        };
-        let place = moving.newest.path.clone();
-        let mut goes_on = false;
-        for (left, next) in (1..cycle.len()).rev().zip(cycle.iter().skip(1)) {
-            let Some(step) = of(next) else { break };
-            let mut displaced = step.clone();
-            if left > 1 {
-                displaced.path.clone_from(&place);
-                // Its text stays for now.
-                displaced.to = step.to.map(|_| step.newest.number);
-            }
-            match self.undo_together(&mut [moving.clone(), displaced], since) {
-                Ok(numbers) => {
-                    let [done, moved] = numbers.try_into().unwrap_or_default();
-                    set_result(results, *index, Undone::Done(done));
-                    set_result(results, *next, Undone::Done(moved));
-                    (index, moving) = (next, step);
-                    moving.newest.number = moved;
-                    moving.newest.path.clone_from(&place);
-                    goes_on = true;
-                }
-                Err(FileError::Store(error)) => return Err(error),
-                Err(error) => {
-                    // The one that made room is not where it belongs.
-                    set_result(results, *index, Undone::Left(error));
-                    break;
-                }
-            }
-        }
-        Ok(goes_on)
+        Ok(false)
     }
 }
 
@@ -217,27 +160,7 @@ impl<'p> Places<'p> {
         }
         Some(set)
     }
-
-    /// The cycle that begins with a step, if each waits only for the next.
-    fn cycle(&self, first: usize) -> Option<Vec<usize>> {
-        let mut cycle = vec![first];
-        let mut seen = BTreeSet::from([first]);
-        let mut last = first;
-        loop {
-            let [next] = self.in_the_way(last).try_into().ok()?;
-            if next == first {
-                return Some(cycle);
-            }
-            if !seen.insert(next) || cycle.len() >= LONGEST {
-                return None;
-            }
-            cycle.push(next);
-            last = next;
-        }
-    }
 }
 
 /// Steps made together: each has a number of its own, of which a commit has 64.
 const MOST: usize = 64;
-/// Steps of a longer cycle: a bound on the work of finding it.
-const LONGEST: usize = 4_096;

@@ -30,9 +30,9 @@ pub struct UndoPlan {
 impl History<'_> {
     /// Makes the steps of a plan, the newest change first. Each is one atomic change, which the history keeps like any
     /// other. A step whose file has changed since the plan changes nothing. One whose place is taken is tried again after the
-    /// others. Files and folders that have exchanged their places go back together, in one atomic change. If a deleted folder came
-    /// back in such a change, an undo of that may leave it: no single change deletes a folder and moves others. `progress` gets
-    /// the number of steps done.
+    /// others. Files and folders that have exchanged their places go back together, in one atomic change; those that no commit can
+    /// hold, such as more than 64, are left. If a deleted folder came back in such a change, an undo of that may leave it: no single
+    /// change deletes a folder and moves others. `progress` gets the number of steps done.
     ///
     /// # Errors
     /// [`StoreError`] if the store is locked or fails. The steps before it are then made.

@@ -278,9 +278,7 @@ impl StoreError {
             Self::Storage(_) => {
                 "Copy the whole folder of the store to another place first; then run `inmost check` and `inmost repair`."
             }
-            Self::KdfOutOfBounds(_) => {
-                "Choose a cost within the bounds, or use fewer keyslots. To open a store that you trust beyond the bounds, raise the limits in your program."
-            }
+            Self::KdfOutOfBounds(_) => "Choose a cost within the bounds, or use fewer keyslots.",
             Self::LastSlot => "Add another keyslot first, or replace this one.",
             Self::Locked => "Unlock the store with its passphrase.",
             Self::NotAStore => "Check the path, or create a store there first.",

@@ -64,10 +64,10 @@ impl Default for KdfCost {
     }
 }
 
-/// The lower and upper bounds of an application on the cost of opening a store.
+/// The lower and upper bounds on the cost of opening a store.
 ///
-/// By default: 19 MiB to 1 GiB, 2 to 32 passes, 1 to 16 lanes, memory times passes at most 2 GiB for a
-/// keyslot and 4 GiB for a whole unlock. The upper bounds can be raised; the lower ones are fixed.
+/// They are 19 MiB to 1 GiB, 2 to 32 passes, 1 to 16 lanes, memory times passes at most 2 GiB for a
+/// keyslot and 4 GiB for a whole unlock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KdfLimits {
     memory_kib: (u32, u32),
@@ -90,35 +90,6 @@ impl Default for KdfLimits {
 }
 
 impl KdfLimits {
-    /// Accepts up to `most` KiB of memory; no effect if that is already accepted.
-    #[must_use]
-    pub fn raise_memory_kib(mut self, most: u32) -> Self {
-        self.memory_kib.1 = self.memory_kib.1.max(most);
-        self
-    }
-
-    /// Accepts up to `most` passes; no effect if that is already accepted.
-    #[must_use]
-    pub fn raise_passes(mut self, most: u32) -> Self {
-        self.passes.1 = self.passes.1.max(most);
-        self
-    }
-
-    /// Accepts up to `most` lanes, of which Argon2 knows 16,777,215; no effect if that is already accepted.
-    #[must_use]
-    pub fn raise_lanes(mut self, most: u32) -> Self {
-        self.lanes.1 = self.lanes.1.max(most.min(ARGON2_LANES));
-        self
-    }
-
-    /// Accepts KiB times passes up to `slot` for one keyslot and `unlock` for all that one unlock tries.
-    #[must_use]
-    pub fn raise_work(mut self, slot: u64, unlock: u64) -> Self {
-        self.slot_work = self.slot_work.max(slot);
-        self.unlock_work = self.unlock_work.max(unlock);
-        self
-    }
-
     /// The cost, if it is within these limits. Derives no key.
     ///
     /// # Errors
@@ -129,7 +100,7 @@ impl KdfLimits {
         KdfOutOfBounds::check(Bounded::Memory, memory_kib, self.memory_kib)?;
         KdfOutOfBounds::check(Bounded::Passes, passes, self.passes)?;
         KdfOutOfBounds::check(Bounded::Lanes, lanes, self.lanes)?;
-        // Argon2 itself requires this; it can only fail if the limit of lanes was raised.
+        // Argon2 itself requires this; it can only fail within the limits of tests.
         KdfOutOfBounds::check(Bounded::LanesForMemory, lanes, (1, memory_kib / 8))?;
         let admitted = AdmittedCost(cost);
         KdfOutOfBounds::check(Bounded::SlotWork, admitted.work(), (1, self.slot_work))?;
@@ -253,9 +224,6 @@ impl AdmittedCost {
     }
 }
 
-/// Lanes that Argon2 can number (RFC 9106, 3.1).
-const ARGON2_LANES: u32 = 0x00ff_ffff;
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -310,19 +278,6 @@ mod tests {
             let refused = limits.admit(KdfCost::new(cost.0, cost.1, cost.2)).unwrap_err();
             assert_eq!(refused.to_string(), format!("key derivation {message}"));
         }
-    }
-
-    #[test]
-    fn raised_limits_admit_more_but_no_cost_that_argon2_refuses() {
-        let limits = KdfLimits::default()
-            .raise_memory_kib(4 << 20)
-            .raise_passes(64)
-            .raise_lanes(u32::MAX)
-            .raise_work(16 << 20, 16 << 20);
-        assert!(limits.admit(KdfCost::new(4 << 20, 4, 1)).is_ok());
-        assert!(limits.admit(KdfCost::new(19_456, 2, 2_432)).is_ok());
-        assert!(limits.admit(KdfCost::new(19_456, 2, 2_433)).is_err());
-        assert!(limits.raise_memory_kib(1).admit(KdfCost::new(4 << 20, 4, 1)).is_ok());
     }
 
     #[test]

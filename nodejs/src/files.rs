@@ -197,7 +197,7 @@ impl NativeStore {
     ) -> AsyncTask<Work<FileVersion>> {
         let text = Wiped::new(text);
         self.with(plain, move |store| {
-            let version = store.unlocked().write_if(&path, &text, &condition.parse()?)?;
+            let version = store.files().write_if(&path, &text, &condition.parse()?)?;
             Ok::<_, Failure>(records::file_version(&version))
         })
     }

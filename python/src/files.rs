@@ -247,7 +247,7 @@ impl Files {
     ) -> Record<'py> {
         let condition = precondition(condition)?;
         let version =
-            self.shared.with(py, |store| store.unlocked().write_if(&path, &text, &condition))?;
+            self.shared.with(py, |store| store.files().write_if(&path, &text, &condition))?;
         records::file_version(py, &version)
     }
 

@@ -123,7 +123,7 @@ impl<'s> Files<'s> {
         text: &str,
         condition: &Precondition,
     ) -> Result<FileVersion, FileError> {
-        self.store.write_if(path, text, condition)
+        self.store.write_file_if(&NewFile::new(path, text), condition)
     }
 
     /// Returns the whole text of a file and its metadata, both of one state of the store: the version is that of the text.

@@ -157,15 +157,6 @@ impl UnlockedStore for Session {
         conditional::state(self, &MemoryPath::parse(path)?)
     }
 
-    fn write_if(
-        &self,
-        path: &str,
-        text: &str,
-        condition: &Precondition,
-    ) -> Result<FileVersion, FileError> {
-        edit::write_if(self, &MemoryPath::parse(path)?, text, (None, None), condition)
-    }
-
     fn write_file_if(
         &self,
         file: &NewFile<'_>,

@@ -69,21 +69,11 @@ pub trait UnlockedStore: Send + Sync {
     /// [`FileError::InvalidPath`], [`FileError::Store`].
     fn version(&self, path: &str) -> Result<Option<FileVersion>, FileError>;
 
-    /// As [`write`](UnlockedStore::write), if the condition holds. Returns the new state of the file.
+    /// As [`write`](UnlockedStore::write), with the times of the [`NewFile`], if the condition holds; its `replaces` is ignored.
+    /// Returns the new state of the file.
     ///
     /// # Errors
     /// As [`write`](UnlockedStore::write); [`FileError::Changed`].
-    fn write_if(
-        &self,
-        path: &str,
-        text: &str,
-        condition: &Precondition,
-    ) -> Result<FileVersion, FileError>;
-
-    /// As [`write_if`](UnlockedStore::write_if), with the times of the [`NewFile`]; its `replaces` is ignored.
-    ///
-    /// # Errors
-    /// As [`write_if`](UnlockedStore::write_if).
     fn write_file_if(
         &self,
         file: &NewFile<'_>,

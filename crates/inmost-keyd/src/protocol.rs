@@ -9,7 +9,7 @@ use inmost::{FileError, ToolOptions, Wiped};
 use serde::{Deserialize, Serialize};
 
 /// The version of this protocol.
-pub(crate) const VERSION: u32 = 12;
+pub(crate) const VERSION: u32 = 13;
 
 /// The first message of a client. Its bytes are the path of the anchor that it was given, if any.
 #[derive(Serialize, Deserialize)]

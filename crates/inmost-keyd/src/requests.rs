@@ -112,8 +112,6 @@ requests! {
     Remove { path: WipedPath } -> (), Kind::Change, |at| at.session.remove(&path);
     Rename { old: WipedPath, new: WipedPath } -> (), Kind::Change, |at| at.session.rename(&old, &new);
     Version { path: WipedPath } -> Option<FileVersion>, Kind::Look, |at| at.session.version(&path);
-    WriteIf { path: WipedPath, condition: Precondition } -> FileVersion, Kind::Change,
-        |at| at.session.write_if(&path, at.text()?, &condition);
     WriteFileIf { path: WipedPath, file: FileHead, condition: Precondition } -> FileVersion, Kind::Change,
         |at| at.session.write_file_if(&file.with(&path, at.text()?), &condition);
     SetModifiedIf { path: WipedPath, modified: SystemTime, condition: Precondition } -> (), Kind::Change,

@@ -3,7 +3,7 @@
 use super::*;
 
 /// The version of the protocol.
-const VERSION: u32 = 12;
+const VERSION: u32 = 13;
 
 /// A frame; see the frame format of the key daemon.
 fn frame(head: &Value, bytes: &[u8]) -> Vec<u8> {

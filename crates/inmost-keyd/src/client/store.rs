@@ -47,15 +47,6 @@ impl UnlockedStore for Client {
         self.file(requests::Version { path: wiped(path) }, "")
     }
 
-    fn write_if(
-        &self,
-        path: &str,
-        text: &str,
-        condition: &Precondition,
-    ) -> Result<FileVersion, FileError> {
-        self.file(requests::WriteIf { path: wiped(path), condition: *condition }, text)
-    }
-
     fn write_file_if(
         &self,
         file: &NewFile<'_>,

@@ -2,7 +2,6 @@
 
 use std::iter;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::vec;
 
 use inmost::{FileError, SearchMatch, StoreError, VersionInfo, WalkEntry};
 use inmost_keyd::OpenStore;
@@ -36,9 +35,20 @@ impl Rows {
         mut page: impl FnMut(&OpenStore, Option<&C>) -> RowPage<C> + Send + 'static,
     ) -> Self {
         let store = Arc::clone(shared);
-        let page = move |after: Option<&C>| page(&store.handle(), after);
-        let reader = Reader { page, items: Vec::new().into_iter(), position: Position::Start };
-        Self { shared: Arc::clone(shared), rows: Mutex::new(Box::new(reader)) }
+        let (mut items, mut position) = (Vec::new().into_iter(), Some(None));
+        let rows = iter::from_fn(move || {
+            loop {
+                if let Some(item) = items.next() {
+                    return Some(Ok(item));
+                }
+                let after = position.take()?;
+                match page(&store.handle(), after.as_ref()) {
+                    Ok((rows, next)) => (items, position) = (rows.into_iter(), next.map(Some)),
+                    Err(error) => return Some(Err(error)),
+                }
+            }
+        });
+        Self { shared: Arc::clone(shared), rows: Mutex::new(Box::new(rows)) }
     }
 }
 
@@ -83,46 +93,6 @@ impl Row {
             Self::Walk(entry) => records::walk_entry(py, &entry),
             Self::Match(found) => records::search_match(py, &found),
             Self::Version(version) => records::version(py, &version),
-        }
-    }
-}
-
-struct Reader<F, C> {
-    page: F,
-    items: vec::IntoIter<Row>,
-    position: Position<C>,
-}
-
-/// The position of the next page.
-enum Position<C> {
-    Start,
-    After(C),
-    End,
-}
-
-impl<C, F: FnMut(Option<&C>) -> RowPage<C>> Iterator for Reader<F, C> {
-    type Item = Result<Row, FileError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if let Some(item) = self.items.next() {
-                return Some(Ok(item));
-            }
-            let after = match &self.position {
-                Position::Start => None,
-                Position::After(position) => Some(position),
-                Position::End => return None,
-            };
-            match (self.page)(after) {
-                Ok((items, next)) => {
-                    self.items = items.into_iter();
-                    self.position = next.map_or(Position::End, Position::After);
-                }
-                Err(error) => {
-                    self.position = Position::End;
-                    return Some(Err(error));
-                }
-            }
         }
     }
 }

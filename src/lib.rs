@@ -119,9 +119,6 @@ pub use maintenance::{
 // Protection of keys against swap and core dumps.
 pub use inmost_format::secret::{Protections, harden_process, protections};
 
-// Memory of programs that keep many stores open.
-pub use inmost_engines::map_large_buffers;
-
 // Buffers of the key daemon and the program. Not for users: without any promise of semver.
 #[doc(hidden)]
 pub use inmost_format::secret::Wiped;

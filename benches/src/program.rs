@@ -22,7 +22,7 @@ const USAGE: &str = "usage:
   measure RESULTS import PROGRAM WORK FILES ROUNDS [RESTIC]
   measure RESULTS written WORK SAMPLES EDITS
   measure RESULTS resident STORE FILES
-  measure RESULTS vaults STORE FILES COUNT WORK
+  measure RESULTS vaults STORE FILES COUNT WORK             needs MALLOC_MMAP_THRESHOLD_=262144 in its environment
   measure RESULTS stored NAME STORE                         creates STORE if it does not exist";
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -3,6 +3,7 @@
 //! Neither of the two counters of [`Written`] is the disk's own number, and neither includes the journal of
 //! the file system.
 
+use std::env;
 use std::error::Error;
 use std::fs::{self, File};
 use std::io::Write;
@@ -65,17 +66,21 @@ pub fn resident(store: &Path, files: usize) -> Result<Vec<Row>, Box<dyn Error>> 
 }
 
 /// Measures the resident memory of this many sessions in one process, each on its own copy of a filled store,
-/// after each has read every file. The process must do nothing else. It sets the allocator as a process with many stores does.
+/// after each has read every file. The process must do nothing else. The environment must set the allocator as it should for a
+/// process with many stores: glibc reads that only when a process starts.
 ///
 /// # Errors
-/// The errors of the library.
+/// The errors of the library, and if the environment lacks the setting.
 pub fn vaults(
     store: &Path,
     files: usize,
     count: usize,
     work: &Path,
 ) -> Result<Vec<Row>, Box<dyn Error>> {
-    inmost::map_large_buffers();
+    let (name, size) = THRESHOLD;
+    if env::var(name).as_deref() != Ok(size) {
+        return Err(format!("set {name}={size} in the environment").into());
+    }
     let folder = work.join("vaults");
     fs::create_dir(&folder)?;
     for number in 0..count {
@@ -101,6 +106,9 @@ pub fn vaults(
         row("read", after.saturating_sub(before)),
     ])
 }
+
+/// The variable of glibc, and the size in bytes from which it takes a buffer from the system.
+const THRESHOLD: (&str, &str) = ("MALLOC_MMAP_THRESHOLD_", "262144");
 
 fn read_all(session: &Session, files: usize) -> Result<(), Box<dyn Error>> {
     for number in 0..files {

@@ -9,7 +9,6 @@
     reason = "every failure is a StorageError, which says what it means"
 )]
 
-mod allocator;
 #[cfg(any(test, feature = "testing"))]
 pub mod faulty;
 pub mod files;
@@ -22,5 +21,3 @@ pub mod poison;
 pub mod recording;
 #[cfg(any(test, feature = "testing"))]
 pub mod samples;
-
-pub use allocator::map_large_buffers;

@@ -38,23 +38,27 @@ pub enum OpenStore {
     Daemon(Client),
 }
 
+/// Does the same with the session or with the client.
+macro_rules! either {
+    ($store:expr, $it:ident => $what:expr) => {
+        match $store {
+            OpenStore::Here($it) => $what,
+            OpenStore::Daemon($it) => $what,
+        }
+    };
+}
+
 impl OpenStore {
     /// The operations of the store, in pages where they are long.
     #[must_use]
     pub fn unlocked(&self) -> &dyn UnlockedStore {
-        match self {
-            Self::Here(session) => session,
-            Self::Daemon(client) => client,
-        }
+        either!(self, it => it)
     }
 
     /// The operations on its history, in pages where they are long.
     #[must_use]
     pub fn versions(&self) -> &dyn HistoryStore {
-        match self {
-            Self::Here(session) => session,
-            Self::Daemon(client) => client,
-        }
+        either!(self, it => it)
     }
 
     /// The files of the store.
@@ -72,10 +76,7 @@ impl OpenStore {
     /// The expiry of unused files.
     #[must_use]
     pub fn expiry(&self) -> Expiry<'_> {
-        let store: &dyn ExpiryStore = match self {
-            Self::Here(session) => session,
-            Self::Daemon(client) => client,
-        };
+        let store: &dyn ExpiryStore = either!(self, it => it);
         Expiry::new(store)
     }
 
@@ -87,10 +88,7 @@ impl OpenStore {
     /// A memory tool on the store.
     #[must_use]
     pub fn tool(&self, options: ToolOptions) -> MemoryTool {
-        match self {
-            Self::Here(session) => MemoryTool::with_options(session.clone(), options),
-            Self::Daemon(client) => MemoryTool::with_options(client.clone(), options),
-        }
+        either!(self, it => MemoryTool::with_options(it.clone(), options))
     }
 
     /// Counts and sizes.
@@ -98,10 +96,7 @@ impl OpenStore {
     /// # Errors
     /// Those of [`Session::status`] and [`Client::status`].
     pub fn status(&self) -> Result<SessionStatus, StoreError> {
-        match self {
-            Self::Here(session) => session.status(),
-            Self::Daemon(client) => client.status(),
-        }
+        either!(self, it => it.status())
     }
 
     /// Whether the store is locked, has halted, or is not usable in this process, which a fork made.
@@ -140,10 +135,7 @@ impl OpenStore {
     /// # Errors
     /// Those of [`Session::compaction_due`] and [`Client::compaction_due`].
     pub fn compaction_due(&self) -> Result<bool, StoreError> {
-        match self {
-            Self::Here(session) => session.compaction_due(),
-            Self::Daemon(client) => client.compaction_due(),
-        }
+        either!(self, it => it.compaction_due())
     }
 
     /// As [`Session::check`]; `progress` gets the number of records.
@@ -230,10 +222,7 @@ impl OpenStore {
     /// # Errors
     /// Those of [`Session::set_aside`] and [`Client::set_aside`].
     pub fn set_aside(&self) -> Result<Vec<SetAside>, StoreError> {
-        match self {
-            Self::Here(session) => session.set_aside(),
-            Self::Daemon(client) => client.set_aside(),
-        }
+        either!(self, it => it.set_aside())
     }
 
     /// As [`Session::discard_set_aside`].
@@ -241,10 +230,7 @@ impl OpenStore {
     /// # Errors
     /// Those of [`Session::discard_set_aside`] and [`Client::discard_set_aside`].
     pub fn discard_set_aside(&self, number: u64) -> Result<(), StoreError> {
-        match self {
-            Self::Here(session) => session.discard_set_aside(number),
-            Self::Daemon(client) => client.discard_set_aside(number),
-        }
+        either!(self, it => it.discard_set_aside(number))
     }
 
     /// As [`Session::slots`].
@@ -252,10 +238,7 @@ impl OpenStore {
     /// # Errors
     /// Those of [`Session::slots`] and [`Client::slots`].
     pub fn slots(&self) -> Result<Vec<SlotInfo>, StoreError> {
-        match self {
-            Self::Here(session) => session.slots(),
-            Self::Daemon(client) => client.slots(),
-        }
+        either!(self, it => it.slots())
     }
 
     /// As [`Session::add_slot`].
@@ -290,10 +273,7 @@ impl OpenStore {
     /// # Errors
     /// Those of [`Session::remove_slot`] and [`Client::remove_slot`].
     pub fn remove_slot(&self, number: u8) -> Result<(), StoreError> {
-        match self {
-            Self::Here(session) => session.remove_slot(number),
-            Self::Daemon(client) => client.remove_slot(number),
-        }
+        either!(self, it => it.remove_slot(number))
     }
 
     /// As [`Session::rotate`]; `progress` gets the number of records.

@@ -212,8 +212,8 @@ impl Search<'_> {
         let mut matches = 0_u64;
         for (number, line) in (1..).zip(lines(&text)) {
             // Each may be looked for to the end of the line, the empty ones too.
-            let found = self.pattern.find_iter(line).take(MOST_RANGES).map(|found| found.range());
-            let mut ranges: Vec<_> = found.filter(|it| !it.is_empty()).collect();
+            let found = self.pattern.find_iter(line).take(MOST_FINDS).map(|found| found.range());
+            let mut ranges: Vec<_> = found.filter(|it| !it.is_empty()).take(MOST_RANGES).collect();
             if ranges.is_empty() {
                 ranges.extend(self.pattern.find(line).map(|found| found.range()));
             }
@@ -259,8 +259,10 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = &str> {
 pub(super) const PAGE_TEXT_BYTES: usize = 4 << 20;
 /// What a short file counts as: opening it takes about as long as searching so much text.
 const FILE_BYTES: usize = 4 << 10;
-/// The most places of a line that are looked at.
+/// The most ranges of a line.
 const MOST_RANGES: usize = 1_000;
+/// The most places of a line that are looked at, the empty ones included.
+const MOST_FINDS: usize = 4_096;
 /// What a file counts as whose signature excludes it.
 const SKIPPED_BYTES: usize = 128;
 /// Bytes of a compiled pattern. The default of `regex` is ten times that, and clients of a key daemon choose the
@@ -302,12 +304,17 @@ mod tests {
         let [found] = found.unwrap().try_into().unwrap();
         assert_eq!((found.text.as_str().len(), found.ranges.len()), (5_000, MOST_RANGES));
         assert_eq!(found.ranges.last(), Some(&(999..1_000)));
-        session.files().write("/memories/a.md", &("a".repeat(5_000) + "42")).unwrap();
-        for (pattern, range) in [("[0-9]*", 5_000..5_002), ("x*", 0..0)] {
+        session.files().write("/memories/a.md", &("a".repeat(4_000) + "42")).unwrap();
+        for (pattern, range) in [("[0-9]*", 4_000..4_002), ("x*", 0..0)] {
             let query = SearchQuery::regex(pattern);
             let found = session.files().search("/memories", query).next().unwrap().unwrap();
             assert_eq!(found.ranges, [range], "{pattern}");
         }
+        // Without a bound this would look at the whole line from each of its places.
+        session.files().write("/memories/a.md", &"a".repeat(100_000)).unwrap();
+        let query = SearchQuery::regex("(?:.*z)?");
+        let found = session.files().search("/memories", query).next().unwrap().unwrap();
+        assert_eq!(found.ranges, [0..0]);
     }
 
     #[test]

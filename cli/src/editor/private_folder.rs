@@ -252,7 +252,7 @@ mod tests {
             assert!(file.to_string_lossy().contains(KEPT_PREFIX), "{}", file.display());
             assert_eq!(fs::read_to_string(file).unwrap(), *text);
         }
-        kept.map(|(_, file)| wipe(file.parent().unwrap()).unwrap());
+        kept.iter().for_each(|(_, file)| wipe(file.parent().unwrap()).unwrap());
     }
 
     #[test]

@@ -5,10 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio_postgres::Config;
-use tokio_postgres::config::{Host, SslMode, SslNegotiation, TargetSessionAttrs};
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 
-#[cfg(unix)]
-use super::failure::Failure;
 use super::password::{self, PasswordFileError};
 use super::url::PostgresUrl;
 
@@ -16,7 +14,10 @@ use super::url::PostgresUrl;
 #[derive(Clone)]
 #[must_use]
 pub struct PostgresConfig {
+    /// Without a password.
     pub(super) config: Config,
+    /// The password for each host.
+    pub(super) passwords: Vec<Option<Vec<u8>>>,
     pub(super) root_certificates: Option<PathBuf>,
     pub(super) connections: usize,
     pub(super) call_timeout: Duration,
@@ -24,25 +25,16 @@ pub struct PostgresConfig {
 }
 
 impl PostgresConfig {
-    /// Starts from a URL: at most 8 connections, 5 seconds to connect to a host, 30 seconds for a call, 30 seconds of waiting
-    /// for a free connection.
+    /// Starts from a URL: at most 8 connections, 5 seconds to log in to an address of a host, 30 seconds for a call, 30 seconds
+    /// of waiting for a free connection.
     ///
     /// TLS is used and verified in full: the certificate must be of an authority that this machine trusts, or of the file that
     /// `sslrootcert` names, and for the host's name. Only a Unix socket and loopback are without TLS, unless the URL says
     /// `sslmode=verify-full`.
     pub fn new(url: &PostgresUrl) -> Self {
         let mut config = url.config.clone();
-        // Without TLS, a guard takes its place on TCP; see `plain.rs`. So nothing asks the server for TLS either.
-        config.ssl_mode(SslMode::Require);
-        if !url.uses_tls() {
-            config.ssl_negotiation(SslNegotiation::Direct);
-            if config.get_hosts().iter().any(is_socket) {
-                config.ssl_mode(SslMode::Disable);
-            }
-        }
-        if config.get_connect_timeout().is_none() {
-            config.connect_timeout(CONNECT_TIMEOUT);
-        }
+        // Nothing asks the server for TLS where it is not wanted: a guard takes its place there; see `plain.rs`.
+        config.ssl_mode(if url.uses_tls() { SslMode::Require } else { SslMode::Disable });
         if config.get_application_name().is_none() {
             config.application_name("inmost");
         }
@@ -53,6 +45,7 @@ impl PostgresConfig {
             config.target_session_attrs(TargetSessionAttrs::ReadWrite);
         }
         Self {
+            passwords: vec![None; config.get_hosts().len()],
             config,
             root_certificates: url.root_certificates.clone(),
             connections: CONNECTIONS,
@@ -63,18 +56,20 @@ impl PostgresConfig {
 
     /// Sets the password of the role.
     pub fn password(mut self, password: impl AsRef<[u8]>) -> Self {
-        self.config.password(password);
+        self.passwords.fill(Some(password.as_ref().to_vec()));
         self
     }
 
     /// Takes the password from where `PostgreSQL`'s own programs take it: the environment variable `PGPASSWORD`, else the
-    /// file that `PGPASSFILE` names, else `~/.pgpass`. Without any of them, the role needs no password.
+    /// file that `PGPASSFILE` names, else `~/.pgpass`. A file is searched for each host, so no host is offered the password of
+    /// another one. Without any of them, the role needs no password.
     ///
     /// # Errors
-    /// [`PasswordFileError`] for a password file that others may use, that is not a plain file, or that cannot be read.
+    /// [`PasswordFileError`] for a password file that others may use, that is too long, or that cannot be read.
     pub fn password_from_environment(mut self) -> Result<Self, PasswordFileError> {
-        if let Some(found) = password::find(&self.config)? {
-            self.config.password(found);
+        let found = password::find(&self)?;
+        for (password, found) in self.passwords.iter_mut().zip(found) {
+            *password = found.or(password.take());
         }
         Ok(self)
     }
@@ -101,49 +96,25 @@ impl PostgresConfig {
     /// Whether connections are encrypted.
     #[must_use]
     pub fn uses_tls(&self) -> bool {
-        // The guard of plain connections takes the place of TLS, and is negotiated directly; see `new`.
-        self.config.get_ssl_negotiation() == SslNegotiation::Postgres
+        self.config.get_ssl_mode() == SslMode::Require
+    }
+
+    /// The hosts and their ports, in the order of the URL.
+    pub(super) fn hosts(&self) -> impl Iterator<Item = (&Host, u16)> {
+        let ports = self.config.get_ports();
+        self.config.get_hosts().iter().enumerate().map(|(number, host)| {
+            (host, ports.get(number).or(ports.first()).copied().unwrap_or(5432))
+        })
     }
 
     /// The hosts and ports, for messages.
     pub(super) fn address(&self) -> String {
-        let ports = self.config.get_ports();
-        let hosts = self.config.get_hosts().iter().enumerate().map(|(number, host)| {
-            let port = ports.get(number).or(ports.first()).copied().unwrap_or(5432);
-            match host {
-                Host::Tcp(name) => format!("{name}:{port}"),
-                #[cfg(unix)]
-                Host::Unix(path) => format!("{}:{port}", path.display()),
-            }
-        });
-        hosts.collect::<Vec<_>>().join(",")
+        self.hosts().map(|(host, port)| named(host, port)).collect::<Vec<_>>().join(",")
     }
 
-    /// Whether it connects through Unix sockets.
-    #[cfg(unix)]
-    pub(super) fn has_socket(&self) -> bool {
-        self.config.get_hosts().iter().any(is_socket)
-    }
-
-    /// Connects to the first Unix socket that accepts.
-    #[cfg(unix)]
-    pub(super) async fn connect_to_socket(&self) -> Result<tokio::net::UnixStream, Failure> {
-        let ports = self.config.get_ports();
-        let limit = self.config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT);
-        let mut failure = String::new();
-        for (number, host) in self.config.get_hosts().iter().enumerate() {
-            let Host::Unix(folder) = host else {
-                return Err(Failure::Unreachable(MIXED.to_owned()));
-            };
-            let port = ports.get(number).or(ports.first()).copied().unwrap_or(5432);
-            let path = folder.join(format!(".s.PGSQL.{port}"));
-            match tokio::time::timeout(limit, tokio::net::UnixStream::connect(path)).await {
-                Ok(Ok(stream)) => return Ok(stream),
-                Ok(Err(error)) => failure = error.to_string(),
-                Err(_) => "it does not respond".clone_into(&mut failure),
-            }
-        }
-        Err(Failure::Unreachable(format!("cannot connect to {}: {failure}", self.address())))
+    /// How long the login to one address of a host may take.
+    pub(super) fn connect_timeout(&self) -> Duration {
+        self.config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT)
     }
 
     pub(super) fn role(&self) -> &str {
@@ -155,11 +126,12 @@ impl PostgresConfig {
     }
 }
 
-fn is_socket(host: &Host) -> bool {
+/// A host and its port, for messages.
+pub(super) fn named(host: &Host, port: u16) -> String {
     match host {
-        Host::Tcp(_) => false,
+        Host::Tcp(name) => format!("{name}:{port}"),
         #[cfg(unix)]
-        Host::Unix(_) => true,
+        Host::Unix(path) => format!("{}:{port}", path.display()),
     }
 }
 
@@ -172,8 +144,6 @@ impl fmt::Debug for PostgresConfig {
 
 /// A thread of a process rarely does more than one call at a time, and the server's connections are for all its clients.
 const CONNECTIONS: usize = 8;
-#[cfg(unix)]
-const MIXED: &str = "the URL names Unix sockets and other hosts; name only one kind";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longer than a failover usually takes, so that a commit that waits for it ends with an outcome.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);

@@ -13,18 +13,14 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::time::timeout;
-#[cfg(unix)]
-use tokio_postgres::NoTls;
 use tokio_postgres::error::Severity;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::config::PostgresConfig;
-use super::failure::{Failure, described, unreachable};
-#[cfg(unix)]
-use super::plain::Guarded;
-use super::plain::Plain;
+use super::failure::{Failure, described};
+use super::login;
 
 /// A parameter of a statement, with its type. Statements with typed parameters need no name on the server.
 pub(super) type Parameter<'a> = (&'a (dyn ToSql + Sync), Type);
@@ -47,12 +43,12 @@ struct Link {
 }
 
 /// Reads and writes the socket, and returns what the server says besides its replies.
-type Driver = Box<
+pub(super) type Driver = Box<
     dyn FnMut(&mut Context<'_>) -> Poll<Option<Result<AsyncMessage, tokio_postgres::Error>>> + Send,
 >;
 
 impl Connection {
-    /// Connects and logs in.
+    /// Connects to a host of the configuration and logs in.
     pub(super) fn open(
         config: &PostgresConfig,
         tls: Option<&MakeRustlsConnect>,
@@ -62,40 +58,19 @@ impl Connection {
             .enable_all()
             .build()
             .map_err(|error| Failure::Unreachable(format!("no event queue: {error}")))?;
-        let connecting = async {
-            let connected = match tls {
-                Some(tls) => config.config.connect(tls.clone()).await.map(|(client, mut it)| {
-                    let driver: Driver = Box::new(move |cx| it.poll_message(cx));
-                    (client, driver)
-                }),
-                #[cfg(unix)]
-                None if config.has_socket() => {
-                    let stream = Guarded::new(config.connect_to_socket().await?);
-                    config.config.connect_raw(stream, NoTls).await.map(|(client, mut it)| {
-                        let driver: Driver = Box::new(move |cx| it.poll_message(cx));
-                        (client, driver)
-                    })
-                }
-                None => config.config.connect(Plain).await.map(|(client, mut it)| {
-                    let driver: Driver = Box::new(move |cx| it.poll_message(cx));
-                    (client, driver)
-                }),
-            };
-            connected.map_err(|error| {
-                unreachable(&error, &config.address(), config.role(), config.database())
+        let mut reasons = Vec::new();
+        let found = outside_of_tasks(|| {
+            runtime.block_on(async {
+                timeout(config.call_timeout, login::first(config, tls, &mut reasons)).await
             })
-        };
-        let connected = outside_of_tasks(|| {
-            runtime.block_on(async { timeout(config.call_timeout, connecting).await })
         });
-        let late = || Failure::Unreachable(format!("{} does not respond", config.address()));
-        let (client, driver) = match connected.unwrap_or_else(|_| Err(late())) {
-            Ok(connected) => connected,
-            Err(failure) => {
-                // A name lookup that hangs must not be waited for.
-                runtime.shutdown_background();
-                return Err(failure);
+        let Ok(Some((client, driver))) = found else {
+            // A name lookup that hangs must not be waited for.
+            runtime.shutdown_background();
+            if found.is_err() {
+                reasons.push(login::silent(&config.address(), config.call_timeout));
             }
+            return Err(Failure::Unreachable(reasons.join("; ")));
         };
         let mut connection = Self {
             link: Some(Link { client, driver, runtime }),
@@ -206,6 +181,10 @@ impl Connection {
         &mut self,
         call: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error> + Send,
     ) -> Result<(T, Option<String>), Failure> {
+        if self.is_lost {
+            // A rollback, for example, must not wait for the whole time limit once more.
+            return Err(Failure::Lost("an earlier call has failed".into()));
+        }
         self.round_trips.fetch_add(1, Ordering::Relaxed);
         let limit = self.call_timeout;
         let Some(Link { client, driver, runtime }) = &mut self.link else {
@@ -225,7 +204,7 @@ impl Connection {
             Ok(Some(Ok(value))) => Ok((value, warning)),
         };
         // After a timeout the reply is still to come, so the connection cannot be used again: its socket is closed.
-        self.is_lost = matches!(result, Err(Failure::Lost(_)));
+        self.is_lost |= matches!(result, Err(Failure::Lost(_)));
         result
     }
 }
@@ -247,7 +226,7 @@ impl Drop for Connection {
 }
 
 /// Polls a call and the socket in turn. `None` if the connection ended before the call did.
-async fn driven<T>(
+pub(super) async fn driven<T>(
     driver: &mut Driver,
     call: impl Future<Output = Result<T, tokio_postgres::Error>>,
     warning: &mut Option<String>,

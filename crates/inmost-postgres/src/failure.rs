@@ -95,9 +95,9 @@ fn refused(code: &SqlState, message: &str) -> StorageError {
     }
 }
 
-/// The failure to connect, with what to do about it.
-pub(super) fn unreachable(error: &Error, address: &str, role: &str, database: &str) -> Failure {
-    Failure::Unreachable(match error.as_db_error() {
+/// Why a host cannot be used, with what to do about it.
+pub(super) fn unreachable(error: &Error, address: &str, role: &str, database: &str) -> String {
+    match error.as_db_error() {
         None => format!("cannot connect to {address}: {}", chain(error)),
         Some(refusal) => {
             let message = described(refusal);
@@ -121,7 +121,7 @@ pub(super) fn unreachable(error: &Error, address: &str, role: &str, database: &s
                 _ => format!("{address} refused the connection ({message})"),
             }
         }
-    })
+    }
 }
 
 /// The message of the server, without characters that could control a terminal, and bounded.

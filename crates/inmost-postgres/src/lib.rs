@@ -20,6 +20,7 @@ mod connection;
 mod engine;
 mod failure;
 mod generation;
+mod login;
 mod opening;
 mod password;
 mod place;

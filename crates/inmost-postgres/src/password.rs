@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::{env, fmt, fs, io};
 
-use tokio_postgres::Config;
 use tokio_postgres::config::Host;
+
+use super::config::PostgresConfig;
 
 /// A password file that is not used.
 #[derive(Debug)]
@@ -17,7 +18,7 @@ pub struct PasswordFileError {
 enum Problem {
     #[cfg(unix)]
     OpenToOthers,
-    NotAFile,
+    TooLong,
     Unreadable(io::Error),
 }
 
@@ -32,7 +33,9 @@ impl fmt::Display for PasswordFileError {
                     "other users can read or write the password file {path}; run `chmod 600` on it"
                 )
             }
-            Problem::NotAFile => write!(f, "the password file {path} is not a plain file"),
+            Problem::TooLong => {
+                write!(f, "the password file {path} is longer than {LONGEST} bytes")
+            }
             Problem::Unreadable(error) => {
                 write!(f, "the password file {path} cannot be read: {error}")
             }
@@ -42,21 +45,21 @@ impl fmt::Display for PasswordFileError {
 
 impl std::error::Error for PasswordFileError {}
 
-/// Returns the password for the first host that one is found for.
-pub(super) fn find(config: &Config) -> Result<Option<Vec<u8>>, PasswordFileError> {
+/// Returns the password for each host, where one is found.
+pub(super) fn find(config: &PostgresConfig) -> Result<Vec<Option<Vec<u8>>>, PasswordFileError> {
     if let Some(password) = env::var_os("PGPASSWORD").filter(|password| !password.is_empty()) {
-        return Ok(Some(password.into_encoded_bytes()));
+        return Ok(config.hosts().map(|_| Some(password.as_encoded_bytes().to_vec())).collect());
     }
     let named = env::var_os("PGPASSFILE").filter(|path| !path.is_empty()).map(PathBuf::from);
-    let (is_named, path) = match (named, usual_place()) {
-        (Some(path), _) => (true, path),
-        (None, Some(path)) => (false, path),
-        (None, None) => return Ok(None),
-    };
+    let is_named = named.is_some();
+    let Some(path) = named.or_else(usual_place) else { return Ok(Vec::new()) };
     match read(&path) {
-        Ok(text) => Ok(choose(&text, config)),
+        Ok(text) => {
+            let choose = |(host, port)| choose(&text, config, host, port);
+            Ok(config.hosts().map(choose).collect())
+        }
         Err(Problem::Unreadable(error)) if error.kind() == io::ErrorKind::NotFound && !is_named => {
-            Ok(None)
+            Ok(Vec::new())
         }
         Err(problem) => Err(PasswordFileError { path, problem }),
     }
@@ -70,12 +73,15 @@ fn usual_place() -> Option<PathBuf> {
     return env::home_dir().map(|home| home.join(".pgpass"));
 }
 
-/// Reads a password file that is a plain file and, on Unix, that only its owner may use. Where `PostgreSQL` looks for it on
-/// Windows, only its owner may read.
-fn read(path: &Path) -> Result<String, Problem> {
+/// Reads a password file that, on Unix, only its owner may use. Where `PostgreSQL` looks for it on Windows, only its owner may
+/// read. What is not a plain file, such as `/dev/null`, has no passwords.
+fn read(path: &Path) -> Result<Vec<u8>, Problem> {
     let facts = fs::metadata(path).map_err(Problem::Unreadable)?;
-    if !facts.is_file() || facts.len() > LONGEST {
-        return Err(Problem::NotAFile);
+    if !facts.is_file() {
+        return Ok(Vec::new());
+    }
+    if facts.len() > LONGEST {
+        return Err(Problem::TooLong);
     }
     #[cfg(unix)]
     {
@@ -84,43 +90,44 @@ fn read(path: &Path) -> Result<String, Problem> {
             return Err(Problem::OpenToOthers);
         }
     }
-    fs::read_to_string(path).map_err(Problem::Unreadable)
+    fs::read(path).map_err(Problem::Unreadable)
 }
 
-/// The password of the first matching line, for the first host that has one.
-fn choose(text: &str, config: &Config) -> Option<Vec<u8>> {
-    let user = config.get_user()?;
-    let database = config.get_dbname().unwrap_or(user);
-    let ports = config.get_ports();
-    config.get_hosts().iter().enumerate().find_map(|(number, host)| {
-        let port = ports.get(number).or(ports.first()).copied().unwrap_or(5432).to_string();
-        let host = match host {
-            Host::Tcp(name) => name.as_str(),
-            #[cfg(unix)]
-            Host::Unix(_) => "localhost",
-        };
-        let wanted = [host, &port, database, user];
-        text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
-            let fields = fields(line);
-            let [.., password] = fields.as_slice() else { return None };
-            let matches = fields.len() == wanted.len() + 1
-                && fields.iter().zip(wanted).all(|(field, wanted)| field == "*" || field == wanted);
-            matches.then(|| password.clone().into_bytes())
+/// The password of the first line that matches a host. For a socket, a line that names its folder comes before all others.
+fn choose(text: &[u8], config: &PostgresConfig, host: &Host, port: u16) -> Option<Vec<u8>> {
+    let port = port.to_string();
+    let wanted = [&port, config.database(), config.role()].map(str::as_bytes);
+    let line = |is_host: &dyn Fn(&[u8]) -> bool| {
+        text.split(|byte| *byte == b'\n').filter(|line| !line.starts_with(b"#")).find_map(|line| {
+            let fields = fields(line.strip_suffix(b"\r").unwrap_or(line));
+            let [host, others @ .., password] = fields.as_slice() else { return None };
+            let mut pairs = others.iter().zip(wanted);
+            let matches = is_host(host)
+                && others.len() == wanted.len()
+                && pairs.all(|(field, wanted)| field == b"*" || field == wanted);
+            matches.then(|| password.clone())
         })
-    })
+    };
+    let of_name = |name: &str| line(&|field| field == b"*" || field == name.as_bytes());
+    match host {
+        Host::Tcp(name) => of_name(name),
+        #[cfg(unix)]
+        Host::Unix(folder) => line(&|field| field == folder.as_os_str().as_encoded_bytes())
+            .or_else(|| of_name("localhost")),
+    }
 }
 
-/// The fields of a line, which colons separate. A backslash takes the next character as it is.
-fn fields(line: &str) -> Vec<String> {
-    let mut fields = vec![String::new()];
-    let mut characters = line.chars();
-    while let Some(character) = characters.next() {
-        let taken = match character {
-            ':' => {
-                fields.push(String::new());
+/// The fields of a line, which colons separate. A backslash takes the next byte as it is. The bytes may be of any encoding.
+fn fields(line: &[u8]) -> Vec<Vec<u8>> {
+    let mut fields = vec![Vec::new()];
+    let mut bytes = line.iter();
+    while let Some(byte) = bytes.next() {
+        let taken = match byte {
+            b':' => {
+                fields.push(Vec::new());
                 continue;
             }
-            '\\' => characters.next(),
+            b'\\' => bytes.next(),
             other => Some(other),
         };
         if let Some(field) = fields.last_mut() {
@@ -137,28 +144,47 @@ const LONGEST: u64 = 1 << 20;
 mod tests {
     use super::*;
 
-    fn chosen(text: &str, url: &str) -> Option<String> {
-        let config: Config = url.parse().unwrap();
-        choose(text, &config).map(|password| String::from_utf8(password).unwrap())
+    /// The password for each host of a URL.
+    fn chosen(text: impl AsRef<[u8]>, url: &str) -> Vec<Option<String>> {
+        let config = PostgresConfig::new(&crate::PostgresUrl::parse(url).unwrap());
+        let choose = |(host, port)| choose(text.as_ref(), &config, host, port);
+        let found = config.hosts().map(choose);
+        found.map(|it| it.map(|password| String::from_utf8(password).unwrap())).collect()
+    }
+
+    fn some(passwords: &[&str]) -> Vec<Option<String>> {
+        passwords.iter().map(|it| (!it.is_empty()).then(|| (*it).to_owned())).collect()
     }
 
     #[test]
     fn the_first_line_that_matches_is_taken() {
-        let text = "# comment\nother:*:*:*:no\ndb:5432:m:app:one\n*:*:*:app:a\\:b\\\\c\n";
-        assert_eq!(chosen(text, "postgres://app@db/m").as_deref(), Some("one"));
-        assert_eq!(chosen(text, "postgres://app@db:6432/m").as_deref(), Some("a:b\\c"));
-        assert_eq!(chosen(text, "postgres://app@x,other/m").as_deref(), Some("a:b\\c"));
-        assert_eq!(chosen(text, "postgres://ada@db/m"), None);
-        assert_eq!(chosen("db:5432:m:app", "postgres://app@db/m"), None);
+        let text = "# comment\nother:*:*:*:no\ndb:5432:m:app:one\r\n*:*:*:app:a\\:b\\\\c\n";
+        assert_eq!(chosen(text, "postgres://app@db/m"), some(&["one"]));
+        assert_eq!(chosen(text, "postgres://app@db:6432/m"), some(&["a:b\\c"]));
+        assert_eq!(chosen(text, "postgres://ada@db/m"), some(&[""]));
+        assert_eq!(chosen("db:5432:m:app", "postgres://app@db/m"), some(&[""]));
     }
 
     #[test]
-    fn a_socket_counts_as_localhost() {
-        let text = "localhost:*:*:*:local\n";
-        assert_eq!(
-            chosen(text, "postgres://app@/m?host=/run/postgresql").as_deref(),
-            Some("local")
-        );
+    fn each_host_has_its_own_password() {
+        let text = "b:*:*:*:of b\na:6432:*:*:of a\n";
+        let url = "postgres://app@a:6432,b,c,a/m";
+        assert_eq!(chosen(text, url), some(&["of a", "of b", "", ""]));
+    }
+
+    #[test]
+    fn bytes_of_any_encoding_are_read() {
+        let text = b"# f\xFCr die Datenbank\n\xFC:*:*:*:no\ndb:*:*:*:one\n";
+        assert_eq!(chosen(text, "postgres://app@db/m"), some(&["one"]));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_socket_counts_as_its_folder_and_else_as_localhost() {
+        let url = "postgres://app@/m?host=/run/a,/run/b";
+        let text = "localhost:*:*:*:local\n*:*:*:*:any\n/run/b:5432:*:*:of b\n";
+        assert_eq!(chosen(text, url), some(&["local", "of b"]));
+        assert_eq!(chosen("*:*:*:*:any\nlocalhost:*:*:*:local", url), some(&["any", "any"]));
     }
 
     #[cfg(unix)]
@@ -172,10 +198,12 @@ mod tests {
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
             read(&path)
         };
-        assert_eq!(with(0o600).unwrap(), "*:*:*:*:x\n");
+        assert_eq!(with(0o600).unwrap(), b"*:*:*:*:x\n");
         for mode in [0o640, 0o604, 0o620] {
             assert!(matches!(with(mode), Err(Problem::OpenToOthers)), "{mode:o}");
         }
-        assert!(matches!(read(folder.path()), Err(Problem::NotAFile)));
+        for other in [folder.path(), Path::new("/dev/null")] {
+            assert_eq!(read(other).unwrap(), b"", "{}", other.display());
+        }
     }
 }

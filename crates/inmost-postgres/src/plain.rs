@@ -3,20 +3,14 @@
 //! The listener there is not verified. So the password is proved by SCRAM alone, which tells the listener nothing of use: a
 //! server that asks for the password itself, or for its MD5 hash, gets no answer.
 
-use std::future::{Ready, ready};
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 
-/// Takes the place of TLS, and makes a [`Guarded`] stream of each connection. `tokio-postgres` has no setting that refuses ways to
-/// log in.
-#[derive(Clone, Copy)]
-pub(super) struct Plain;
-
-/// A stream that fails when the server asks for the password other than by SCRAM.
+/// A stream that fails when the server asks for the password other than by SCRAM. `tokio-postgres` has no setting that refuses
+/// ways to log in.
 pub(super) struct Guarded<S> {
     stream: S,
     login: Login,
@@ -110,32 +104,6 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Guarded<S> {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
-    }
-}
-
-impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for Guarded<S> {
-    fn channel_binding(&self) -> ChannelBinding {
-        ChannelBinding::none()
-    }
-}
-
-impl<S: AsyncRead + AsyncWrite + Unpin> MakeTlsConnect<S> for Plain {
-    type Stream = Guarded<S>;
-    type TlsConnect = Self;
-    type Error = io::Error;
-
-    fn make_tls_connect(&mut self, _domain: &str) -> io::Result<Self> {
-        Ok(*self)
-    }
-}
-
-impl<S: AsyncRead + AsyncWrite + Unpin> TlsConnect<S> for Plain {
-    type Stream = Guarded<S>;
-    type Error = io::Error;
-    type Future = Ready<io::Result<Guarded<S>>>;
-
-    fn connect(self, stream: S) -> Self::Future {
-        ready(Ok(Guarded::new(stream)))
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod between_hosts;
 mod connections;
+mod hosts;
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::LazyLock;

@@ -35,6 +35,8 @@ pub enum UrlError {
     Value(&'static str),
     /// It names no host.
     Host,
+    /// It names no role.
+    Role,
     /// Without TLS, everything could be read and changed on the way to this host.
     Plain(String),
     /// The rest of the URL is not valid.
@@ -52,8 +54,17 @@ impl fmt::Display for UrlError {
             Self::Parameter(name) => write!(f, "the URL has the parameter {name}, which is not known here"),
             Self::Value("sslmode") => f.write_str("sslmode in the URL must be verify-full or disable"),
             Self::Value("vault") => f.write_str("vault in the URL must have 32 hexadecimal digits"),
+            Self::Value("port") => f.write_str(
+                "port in the URL must have numbers, for hosts that host names; a host in the address is written HOST:PORT",
+            ),
+            Self::Value("sslrootcert") => f.write_str(
+                "sslrootcert in the URL must be the path of a file, or system, which needs TLS",
+            ),
             Self::Value(name) => write!(f, "the value of {name} in the URL is not valid"),
             Self::Host => f.write_str("the URL names no host"),
+            Self::Role => f.write_str(
+                "the URL names no role of the database; it has the form postgres://USER@HOST/DATABASE?vault=ID",
+            ),
             Self::Plain(host) => write!(
                 f,
                 "sslmode=disable is allowed only for a server on this machine, and {host} is not; remove sslmode from the URL"
@@ -85,19 +96,35 @@ impl PostgresUrl {
         let mut kept = Vec::new();
         for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
             let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-            if !parsed.take(name, value)? {
-                kept.push(parameter);
-            }
+            let Some(name) = PASSED_ON.into_iter().find(|known| *known == name) else {
+                parsed.take(name, value)?;
+                continue;
+            };
+            let parameter = match (name, value) {
+                ("target_session_attrs", "primary") => "target_session_attrs=read-write".into(),
+                // The client library takes one host a parameter.
+                ("host", _) => parameter.replace(',', "&host="),
+                _ => parameter.to_owned(),
+            };
+            // By itself, so that an error can name it.
+            let alone = format!("postgres://role@/?{parameter}").parse::<Config>();
+            alone.map_err(|_| UrlError::Value(name))?;
+            kept.push(parameter);
+        }
+        let is_system = |file: &mut PathBuf| file.as_os_str() == "system";
+        if parsed.root_certificates.take_if(is_system).is_some()
+            && parsed.tls.replace(true) == Some(false)
+        {
+            return Err(UrlError::Value("sslrootcert"));
         }
         let url = format!("postgres://{address}?{}", kept.join("&"));
-        let own = std::mem::replace(&mut parsed.config, url.parse().map_err(|_| UrlError::Syntax)?);
-        drop(own);
+        parsed.config = url.parse().map_err(|_| UrlError::Syntax)?;
         parsed.check()?;
         Ok(parsed)
     }
 
-    /// Takes a parameter; returns whether it is understood here and not by the client library.
-    fn take(&mut self, name: &str, value: &str) -> Result<bool, UrlError> {
+    /// Takes a parameter that the client library does not get.
+    fn take(&mut self, name: &str, value: &str) -> Result<(), UrlError> {
         match name {
             "vault" => self.vault = Some(value.parse().map_err(|_| UrlError::Value("vault"))?),
             "sslmode" => {
@@ -107,20 +134,28 @@ impl PostgresUrl {
                     _ => return Err(UrlError::Value("sslmode")),
                 });
             }
-            "sslrootcert" if value.is_empty() || value.contains('%') => {
-                return Err(UrlError::Value("sslrootcert"));
+            "sslrootcert" => {
+                let path = decoded(value).filter(|path| !path.is_empty());
+                self.root_certificates = Some(path.ok_or(UrlError::Value("sslrootcert"))?.into());
             }
-            "sslrootcert" => self.root_certificates = Some(PathBuf::from(value)),
-            name if PASSED_ON.contains(&name) => return Ok(false),
             name => return Err(UrlError::Parameter(name.chars().take(32).collect())),
         }
-        Ok(true)
+        Ok(())
     }
 
     fn check(&self) -> Result<(), UrlError> {
         let hosts = self.config.get_hosts();
         if hosts.is_empty() {
             return Err(UrlError::Host);
+        }
+        // The client library would log in as the user of this process.
+        if self.config.get_user().is_none_or(str::is_empty) {
+            return Err(UrlError::Role);
+        }
+        // One is for all hosts. Otherwise each host has its own; those of the address count too.
+        let ports = self.config.get_ports().len();
+        if ports > 1 && ports != hosts.len() {
+            return Err(UrlError::Value("port"));
         }
         match hosts.iter().find(|host| !is_local(host)) {
             Some(Host::Tcp(host)) if self.tls == Some(false) => Err(UrlError::Plain(host.clone())),
@@ -141,16 +176,26 @@ fn scheme(text: &str) -> Option<&str> {
 /// Refuses `user:password@host` and `?password=`, before anything else looks at the text.
 fn refuse_password(address: &str, query: &str) -> Result<(), UrlError> {
     // The last @: a password may contain others, and even a slash.
-    let user = address.rsplit_once('@').map_or("", |(user, _)| user);
-    let named = query.split('&').any(|parameter| {
-        let name = parameter.split('=').next().unwrap_or_default().to_ascii_lowercase();
+    let user = address.rsplit_once('@').map(|(user, _)| user);
+    let is_secret = query.split('&').any(|parameter| {
+        let name = parameter.split('=').next().unwrap_or_default();
+        let lower = name.to_ascii_lowercase();
+        // A question mark in a password moves the rest of it and the @ behind it here. So a @ may stand only in the value of
+        // a parameter that is known, and only if the address has its own.
+        let is_known = user.is_some() && (name == "sslrootcert" || PASSED_ON.contains(&name));
         // Also if the name is percent-encoded in part.
-        name.contains("pass") || name.contains('%')
+        lower.contains("pass") || lower.contains('%') || parameter.contains('@') && !is_known
     });
-    if user.contains(':') || named || query.contains('@') {
+    if is_secret || user.is_some_and(|user| user.contains(':')) {
         return Err(UrlError::Password);
     }
     Ok(())
+}
+
+/// A value without its percent encoding, which the client library undoes.
+fn decoded(value: &str) -> Option<String> {
+    let config: Config = format!("postgres://role@/?application_name={value}").parse().ok()?;
+    config.get_application_name().map(str::to_owned)
 }
 
 /// Whether nothing between this program and the host can be read by others: a socket in a folder, or loopback.
@@ -207,6 +252,9 @@ mod tests {
             "postgres://app@db.example/memories?PassWord=hunter2",
             "postgres://app@db.example/memories?%70assword=hunter2",
             "postgresql://app:x?hunter2@db.example/memories",
+            "postgres://app@server:x?hunter2@db.example/memories",
+            "postgres://app@server:x?hunter2&y=z@db.example/memories",
+            "postgres://db.example/memories?application_name=x@hunter2",
         ] {
             assert_eq!(error(url), UrlError::Password, "{url}");
             assert!(!error(url).to_string().contains(secret));
@@ -238,6 +286,49 @@ mod tests {
             UrlError::Parameter("hostaddr".into())
         );
         assert_eq!(error("postgres:///m"), UrlError::Host);
+        for url in ["postgres://h/m", "postgres://@h/m", "postgres:///m?host=/run/postgresql"] {
+            assert_eq!(error(url), UrlError::Role, "{url}");
+        }
         assert_eq!(error("postgres://app@h:port/m"), UrlError::Syntax);
+    }
+
+    #[test]
+    fn a_value_that_is_not_valid_is_named_by_its_parameter() {
+        for (parameter, name) in [
+            ("port=x", "port"),
+            ("port", "port"),
+            ("host=%FF", "host"),
+            // The host in the address has its port already, even if it is not written.
+            ("port=6432", "port"),
+            ("connect_timeout=5s", "connect_timeout"),
+            ("target_session_attrs=standby", "target_session_attrs"),
+            ("load_balance_hosts=yes", "load_balance_hosts"),
+            ("sslrootcert=", "sslrootcert"),
+            ("sslrootcert=system&sslmode=disable", "sslrootcert"),
+        ] {
+            let url = format!("postgres://app@localhost/m?{parameter}");
+            assert_eq!(error(&url), UrlError::Value(name), "{url}");
+        }
+    }
+
+    #[test]
+    fn values_are_understood_as_in_libpq() {
+        let parse = |query: &str| {
+            PostgresUrl::parse(&format!("postgres://app@localhost/m?{query}")).unwrap()
+        };
+        let name = parse("application_name=worker@host1").config;
+        assert_eq!(name.get_application_name(), Some("worker@host1"));
+        let primary = parse("target_session_attrs=primary").config.get_target_session_attrs();
+        assert_eq!(primary, tokio_postgres::config::TargetSessionAttrs::ReadWrite);
+        let file = parse("sslrootcert=/etc/a%20b/ca@home.pem");
+        assert_eq!(file.root_certificates, Some("/etc/a b/ca@home.pem".into()));
+        assert!(!file.uses_tls());
+        let two = parse("host=h1,h2&port=1,2").config;
+        assert_eq!(two.get_hosts()[1..], ["h1", "h2"].map(|name| Host::Tcp(name.into())));
+        assert_eq!(two.get_ports(), [5432, 1, 2]);
+        for query in ["sslrootcert=system", "sslmode=verify-full&sslrootcert=system"] {
+            let system = parse(query);
+            assert!(system.uses_tls() && system.root_certificates.is_none(), "{query}");
+        }
     }
 }

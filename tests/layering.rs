@@ -89,7 +89,7 @@ const CRATES: [Crate; 10] = [
             &["stateful"],
             &[
                 "anchor", "call", "entries", "frames", "header", "journal", "objects", "path",
-                "record", "render", "rope", "tamper", "tree",
+                "record", "render", "rope", "rows", "sled", "tamper", "tree",
             ],
         ],
     },

@@ -24,6 +24,8 @@ mod cursor;
 mod descriptors;
 mod eviction;
 mod filling;
+#[cfg(feature = "testing")]
+pub mod forgery;
 mod handle;
 mod holes;
 mod index;

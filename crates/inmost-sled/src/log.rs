@@ -122,16 +122,16 @@ pub(super) fn read_message(bytes: &[u8], position: u64) -> Read {
 /// The greatest number of a kind of message.
 const LAST_KIND: u8 = 11;
 
-struct MessageHeader {
+pub(super) struct MessageHeader {
     checksum: u32,
     kind: u8,
-    body_bytes: u64,
+    pub(super) body_bytes: u64,
     segment: u64,
     page: u64,
 }
 
 impl MessageHeader {
-    fn take(bytes: &mut Bytes<'_>) -> Option<Self> {
+    pub(super) fn take(bytes: &mut Bytes<'_>) -> Option<Self> {
         Some(Self {
             checksum: u32::from_le_bytes(bytes.take()?),
             kind: u8::from_le_bytes(bytes.take()?),

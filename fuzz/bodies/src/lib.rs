@@ -31,6 +31,9 @@ mod path;
 mod record;
 mod render;
 mod rope;
+#[cfg(all(unix, feature = "postgres"))]
+mod rows;
+mod sled;
 mod stateful;
 mod store;
 mod tamper;
@@ -44,7 +47,7 @@ pub use stateful::Scenario;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 14] = [
+pub const TARGETS: &[Target] = &[
     ("anchor", anchor),
     ("call", call),
     ("entries", entries),
@@ -57,6 +60,9 @@ pub const TARGETS: [Target; 14] = [
     ("record", record),
     ("render", render),
     ("rope", rope),
+    #[cfg(all(unix, feature = "postgres"))]
+    ("rows", rows),
+    ("sled", sled),
     ("tamper", tamper),
     ("tree", tree),
 ];
@@ -127,6 +133,17 @@ pub fn render(data: &[u8]) {
 /// Compares splices, lines and searches in a rope with a `String`.
 pub fn rope(data: &[u8]) {
     rope::run(data);
+}
+
+/// Reads replies of a database server that may say anything.
+#[cfg(all(unix, feature = "postgres"))]
+pub fn rows(data: &[u8]) {
+    rows::run(data);
+}
+
+/// Opens sled's files after changes, with or without matching checksums.
+pub fn sled(data: &[u8]) {
+    sled::run(data);
 }
 
 /// Modifies stored bytes between operations: each operation must return the right result or an error.

@@ -252,7 +252,9 @@ mod tests {
             assert!(file.to_string_lossy().contains(KEPT_PREFIX), "{}", file.display());
             assert_eq!(fs::read_to_string(file).unwrap(), *text);
         }
-        kept.iter().for_each(|(_, file)| wipe(file.parent().unwrap()).unwrap());
+        for (_, file) in kept {
+            wipe(file.parent().unwrap()).unwrap();
+        }
     }
 
     #[test]

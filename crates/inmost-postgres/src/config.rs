@@ -112,9 +112,23 @@ impl PostgresConfig {
         self.hosts().map(|(host, port)| named(host, port)).collect::<Vec<_>>().join(",")
     }
 
-    /// How long the login to one address of a host may take.
+    /// How long it may take to reach one address of a host.
     pub(super) fn connect_timeout(&self) -> Duration {
-        self.config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT)
+        let asked = self.config.get_connect_timeout().copied();
+        asked.unwrap_or(CONNECT_TIMEOUT).min(self.login_timeout())
+    }
+
+    /// How long the lookup of a host may take, and the whole login to one of its addresses. A single host has the time of a call
+    /// for it, because no other one is waiting. Of several, each leaves some for the others.
+    pub(super) fn login_timeout(&self) -> Duration {
+        let asked = self.config.get_connect_timeout().copied();
+        match u32::try_from(self.config.get_hosts().len()) {
+            Ok(0 | 1) => asked.unwrap_or(self.call_timeout),
+            hosts => {
+                let part = self.call_timeout / hosts.unwrap_or(u32::MAX).saturating_add(1);
+                asked.unwrap_or(CONNECT_TIMEOUT).min(part)
+            }
+        }
     }
 
     pub(super) fn role(&self) -> &str {

@@ -79,25 +79,34 @@ impl Attempt<'_> {
                 .await
             }
             Host::Tcp(name) => {
-                let found = self.limited(async {
-                    lookup_host((name.as_str(), port)).await.map_err(|error| self.failed(&error))
-                });
-                let mut addresses: Vec<_> = found.await?.collect();
+                let found = lookup_host((name.as_str(), port));
+                let found = timeout(self.config.login_timeout(), found).await;
+                let found =
+                    found.map_err(|_| self.failed(&"the lookup of its name takes too long"))?;
+                let mut addresses: Vec<_> = found.map_err(|error| self.failed(&error))?.collect();
                 in_order(&self.config.config, &mut addresses);
-                let mut outcome = Err(self.failed(&"it has no address"));
+                let mut reasons = Vec::new();
                 for address in addresses {
-                    outcome = self.limited(self.over_tcp(name, address)).await;
-                    if outcome.is_ok() {
-                        break;
+                    match self.limited(self.over_tcp(name, address)).await {
+                        Ok(found) => return Ok(found),
+                        Err(reason) if reasons.contains(&reason) => {}
+                        Err(reason) => reasons.push(reason),
                     }
                 }
-                outcome
+                Err(if reasons.is_empty() {
+                    self.failed(&"it has no address")
+                } else {
+                    reasons.join("; ")
+                })
             }
         }
     }
 
     async fn over_tcp(&self, name: &str, address: SocketAddr) -> Result<(Client, Driver), String> {
-        let stream = TcpStream::connect(address).await.map_err(|error| self.failed(&error))?;
+        let limit = self.config.connect_timeout();
+        let stream = timeout(limit, TcpStream::connect(address)).await;
+        let stream = stream.map_err(|_| silent(&self.address, limit))?;
+        let stream = stream.map_err(|error| self.failed(&error))?;
         stream.set_nodelay(true).map_err(|error| self.failed(&error))?;
         match self.tls {
             None => self.session(Guarded::new(stream), NoTls).await,
@@ -137,7 +146,7 @@ impl Attempt<'_> {
     /// Bounds a step. A host that accepts connections and then says nothing, because it hangs or is not the server at all, must
     /// not keep the next one from being tried.
     async fn limited<T>(&self, step: impl Future<Output = Result<T, String>>) -> Result<T, String> {
-        let limit = self.config.connect_timeout();
+        let limit = self.config.login_timeout();
         timeout(limit, step).await.unwrap_or_else(|_| Err(silent(&self.address, limit)))
     }
 

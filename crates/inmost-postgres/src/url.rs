@@ -103,7 +103,9 @@ impl PostgresUrl {
             let parameter = match (name, value) {
                 ("target_session_attrs", "primary") => "target_session_attrs=read-write".into(),
                 // The client library takes one host a parameter.
-                ("host", _) => parameter.replace(',', "&host="),
+                ("host", _) => {
+                    parameter.replace("%2C", ",").replace("%2c", ",").replace(',', "&host=")
+                }
                 _ => parameter.to_owned(),
             };
             // By itself, so that an error can name it.
@@ -323,9 +325,11 @@ mod tests {
         let file = parse("sslrootcert=/etc/a%20b/ca@home.pem");
         assert_eq!(file.root_certificates, Some("/etc/a b/ca@home.pem".into()));
         assert!(!file.uses_tls());
-        let two = parse("host=h1,h2&port=1,2").config;
-        assert_eq!(two.get_hosts()[1..], ["h1", "h2"].map(|name| Host::Tcp(name.into())));
-        assert_eq!(two.get_ports(), [5432, 1, 2]);
+        for query in ["host=h1,h2&port=1,2", "host=h1%2Ch2&port=1%2c2"] {
+            let two = parse(query).config;
+            assert_eq!(two.get_hosts()[1..], ["h1", "h2"].map(|name| Host::Tcp(name.into())));
+            assert_eq!(two.get_ports(), [5432, 1, 2]);
+        }
         for query in ["sslrootcert=system", "sslmode=verify-full&sslrootcert=system"] {
             let system = parse(query);
             assert!(system.uses_tls() && system.root_certificates.is_none(), "{query}");

@@ -1,7 +1,7 @@
 //! The loop of the browser.
 
 use std::io;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -74,7 +74,7 @@ pub fn run(options: &Options<'_>) -> Result<(), Failure> {
         opened: 0,
         locking: None,
         last_key: (Instant::now(), SystemTime::now()),
-        back_since: Instant::now(),
+        last_edit: Instant::now()..Instant::now(),
         signal: None,
         has_quit: false,
     };
@@ -105,8 +105,7 @@ struct Browser<'a> {
     locking: Option<JoinHandle<()>>,
     /// By both clocks: only the wall clock runs on while the machine is suspended.
     last_key: (Instant, SystemTime),
-    /// When the terminal was last given to something else, until then.
-    back_since: Instant,
+    last_edit: Range<Instant>,
     signal: Option<i32>,
     has_quit: bool,
 }
@@ -162,7 +161,7 @@ impl Browser<'_> {
             }
             Message::Input(Err(error)) => return Err(terminal_failed(&error)),
             // Ctrl-C in an editor is sent to the browser too.
-            Message::Signal(Signal::End(SIGINT | SIGQUIT, at)) if at < self.back_since => {}
+            Message::Signal(Signal::End(SIGINT | SIGQUIT, at)) if self.last_edit.contains(&at) => {}
             Message::Signal(Signal::End(signal, _)) => {
                 self.signal = Some(signal);
                 self.has_quit = true;
@@ -204,7 +203,9 @@ impl Browser<'_> {
                     let Some((_, store)) = &self.open else { continue };
                     let store = Arc::clone(store);
                     let edit = self.options.edit;
+                    let begun = Instant::now();
                     let edited = self.aside(|| edit(&store, path.as_str()));
+                    self.last_edit = begun..Instant::now();
                     self.handle(Event::Edited(edited));
                 }
                 Effect::Ask(request) => {
@@ -226,7 +227,6 @@ impl Browser<'_> {
         let paused = self.keyboard.pause();
         self.screen.leave();
         let result = work();
-        self.back_since = Instant::now();
         // If the terminal fails, the next painting reports it.
         let _ = self.screen.enter();
         drop(paused);

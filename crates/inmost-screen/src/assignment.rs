@@ -47,18 +47,23 @@ fn kind_of_name(text: &[u8], operator: usize) -> Option<&'static str> {
     if !before.last()?.is_ascii_alphanumeric() {
         return None;
     }
-    let is_name =
-        |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'_' | b'-' | b'.');
-    // Spelled backwards, in small letters, without separators.
-    let letters = || {
-        let name = before.iter().rev().take_while(is_name);
-        name.filter(|byte| byte.is_ascii_alphanumeric()).map(u8::to_ascii_lowercase)
+    let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    let length = before.iter().rev().take_while(is_name).count();
+    let (rest, last) = before.split_at_checked(before.len().saturating_sub(length))?;
+    // As a person writes it, a name has two words, of which the first is whole: `API key`, but not `robot token`.
+    let word = rest.strip_suffix(b" ").unwrap_or_default();
+    let word = word.rsplit(|byte| !byte.is_ascii_alphanumeric()).next().unwrap_or_default();
+    // In small letters, without separators.
+    let letters = |part: &'_ [u8]| -> Vec<u8> {
+        let letters = part.iter().filter(|byte| byte.is_ascii_alphanumeric());
+        letters.map(u8::to_ascii_lowercase).collect()
     };
-    let ends_with = |name: &str| {
-        let mut letters = letters();
-        name.bytes().rev().all(|byte| letters.next() == Some(byte))
+    let (last, word) = (letters(last), letters(word));
+    let is_known = |name: &[u8]| {
+        last.ends_with(name)
+            || !word.is_empty() && name.strip_suffix(last.as_slice()) == Some(&word)
     };
-    NAMES.iter().find(|(name, _)| ends_with(name)).map(|(_, kind)| *kind)
+    NAMES.iter().find(|(name, _)| is_known(name.as_bytes())).map(|(_, kind)| *kind)
 }
 
 /// The place after an operator at which a value begins: after spaces, quotes, stars of Markdown, the rest of the operator, and the scheme
@@ -89,8 +94,8 @@ fn is_random(value: &[u8], least: usize) -> bool {
     let letters = value.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
     let mut occurring = Occurring::new();
     occurring.add(value);
-    // Base64 may begin with a slash too, but has capitals.
-    let is_path = value.starts_with(b"/") && !value.iter().any(u8::is_ascii_uppercase);
+    // Base64 may have slashes too, but has capitals.
+    let is_path = value.contains(&b'/') && !value.iter().any(u8::is_ascii_uppercase);
     // A long value may have few digits, a name of a type has often one.
     let has_digits =
         |longest| digits >= LEAST_DIGITS || (digits > 0 && longest >= 2 * LEAST_RANDOM);

@@ -177,6 +177,12 @@ fn letters_of_a_search_that_are_typed_ahead_are_text() {
     desk.settle();
     assert_eq!(desk.model.search.as_ref().unwrap().query.as_str(), "qL");
     assert_eq!(desk.outside, [""; 0]);
+    // After the search they are what they were.
+    desk.press(&[Key::Escape, Key::Left, Key::Left]);
+    for key in [Key::Right, Key::Down, Key::Char('/'), Key::Escape, Key::Char('q')] {
+        desk.send(Event::Key(key));
+    }
+    assert!(desk.waiting.iter().any(|effect| matches!(effect, Effect::Quit)));
 }
 
 /// After a change the first page of the versions is read again, and not every page.

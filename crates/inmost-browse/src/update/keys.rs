@@ -13,8 +13,9 @@ pub(super) fn pressed(model: &mut Model, key: Key, effects: &mut Vec<Effect>) {
     }
     if !model.ahead.is_empty() {
         // What ends the browser or its sight of the store does not wait for the store. In a search these are text.
-        let is_urgent = matches!(key, Key::Char('q' | 'L') | Key::Escape)
-            && !model.ahead.contains(&Key::Char('/'));
+        let bounds = |key: &&Key| matches!(key, Key::Char('/') | Key::Escape | Key::Enter);
+        let searches = model.ahead.iter().rev().find(bounds) == Some(&Key::Char('/'));
+        let is_urgent = matches!(key, Key::Char('q' | 'L') | Key::Escape) && !searches;
         if !is_urgent {
             model.ahead.push(key);
             return model.ahead.truncate(MOST_AHEAD);

@@ -10,9 +10,11 @@
 set -euo pipefail
 out=${1:+$(realpath -m "$1")}
 cd "$(dirname "$0")/.."
-! git status --porcelain | grep . >&2 || { echo 'These files are not committed; a release is built from a commit.' >&2; exit 1; }
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 out=${out:-$target/release-files}
+[[ $out/ != "$PWD"/* ]] || exclude=":(exclude)$out"
+changes=$(git status --porcelain -- . ${exclude:+"$exclude"})
+[ -z "$changes" ] || { printf '%s\n' "$changes" 'These files are not committed; a release is built from a commit.' >&2; exit 1; }
 url=${2:-}
 tools=$target/release-tools
 version=$(cargo metadata --format-version 1 --no-deps --locked | python3 -c '

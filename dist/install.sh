@@ -63,7 +63,7 @@ main() {
         *) echo "Add $to/bin to your PATH." ;;
     esac
     if command -v zsh >/dev/null && ! zsh -c 'print -l $fpath' | grep -qxF "$to/share/zsh/site-functions"; then
-        echo "For completions in zsh, put this before compinit in your .zshrc: fpath+=($to/share/zsh/site-functions)"
+        echo "For completions in zsh, put this before compinit in your .zshrc, if it is not there: fpath+=($to/share/zsh/site-functions)"
     fi
 }
 

@@ -2,7 +2,8 @@
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::path::Path;
+use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
@@ -11,7 +12,6 @@ use inmost_storage::{
     Access, Address, Batch, Engine, EngineKind, HeaderCopy, Known, Limit, SharedBatch, Storage,
     limits,
 };
-use tempfile::TempDir;
 
 use crate::input::Input;
 
@@ -24,6 +24,8 @@ struct Script {
     has_acknowledged: bool,
     /// Whether it hangs up.
     has_hung_up: bool,
+    /// Whether the client has asked everything.
+    is_over: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -37,11 +39,34 @@ enum Column {
 use Column::{Kind, Number, Truth, Value};
 
 pub(crate) fn run(data: &[u8]) {
-    static SERVER: OnceLock<(TempDir, Arc<Mutex<Script>>)> = OnceLock::new();
-    let (folder, script) = SERVER.get_or_init(start);
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join(".s.PGSQL.5432");
+    let listener = UnixListener::bind(&socket).unwrap();
+    let script = Mutex::new(Script { bytes: data.to_vec(), ..Script::default() });
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for stream in listener.incoming().map_while(Result::ok) {
+                if script.lock().unwrap().is_over {
+                    break;
+                }
+                let script = &script;
+                // A client that hangs up ends its thread.
+                scope.spawn(move || serve(&stream, script));
+            }
+        });
+        let outcome = std::panic::catch_unwind(|| ask(folder.path(), &script));
+        script.lock().unwrap().is_over = true;
+        drop(UnixStream::connect(&socket));
+        if let Err(panic) = outcome {
+            std::panic::resume_unwind(panic);
+        }
+    });
+}
+
+/// Asks the server everything.
+fn ask(folder: &Path, script: &Mutex<Script>) {
     let expect = |columns| script.lock().unwrap().columns = columns;
-    *script.lock().unwrap() = Script { bytes: data.to_vec(), ..Script::default() };
-    let url = format!("postgres://app@/m?host={}", folder.path().display());
+    let url = format!("postgres://app@/m?host={}", folder.display());
     let config = PostgresConfig::new(&PostgresUrl::parse(&url).unwrap()).call_timeout(TIME);
     let server = Server::new(config).unwrap();
     expect(&[Kind, Number, Column::Address, Value]);
@@ -97,22 +122,6 @@ fn read(engine: &dyn Engine, expect: &dyn Fn(&'static [Column])) {
 fn bounded(records: &[(Address, Vec<u8>)], most: usize) {
     assert!(records.len() <= most);
     assert!(records.iter().all(|(_, value)| value.len() <= limits::RECORD_VALUE_BYTES));
-}
-
-/// Starts the server, which ends with the process.
-fn start() -> (TempDir, Arc<Mutex<Script>>) {
-    let folder = tempfile::tempdir().unwrap();
-    let listener = UnixListener::bind(folder.path().join(".s.PGSQL.5432")).unwrap();
-    let script = Arc::<Mutex<Script>>::default();
-    let shared = Arc::clone(&script);
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let script = Arc::clone(&shared);
-            // A client that hangs up ends its thread.
-            thread::spawn(move || serve(&stream.unwrap(), &script));
-        }
-    });
-    (folder, script)
 }
 
 fn serve(stream: &UnixStream, script: &Mutex<Script>) -> io::Result<()> {

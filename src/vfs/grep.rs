@@ -207,33 +207,59 @@ impl Search<'_> {
         file: &FileView<'_, ReadAhead<'_>>,
         passed: u64,
     ) -> Result<bool, FileError> {
-        let text = file.read()?;
-        self.notes.note(file.entry().id, file.entry().tag, &text);
+        // Behind the line that an earlier page has reached, only what this page needs is read. If a file has a bound of matches, those
+        // before count.
+        let is_rest = passed > 0 && self.most_in_file == u64::MAX;
+        let piece = |first: u64| file.lines(first, first.saturating_add(PIECE - 1), usize::MAX);
+        let mut first = if is_rest { passed.saturating_add(1) } else { 1 };
+        let mut text = if is_rest { piece(first)? } else { file.read()? };
+        if !is_rest {
+            self.notes.note(file.entry().id, file.entry().tag, &text);
+        }
         let mut matches = 0_u64;
-        for (number, line) in (1..).zip(lines(&text)) {
-            // Each may be looked for to the end of the line, the empty ones too.
-            let found = self.pattern.find_iter(line).take(MOST_FINDS).map(|found| found.range());
-            let mut ranges: Vec<_> = found.filter(|it| !it.is_empty()).take(MOST_RANGES).collect();
-            if ranges.is_empty() {
-                ranges.extend(self.pattern.find(line).map(|found| found.range()));
+        loop {
+            let mut end = first;
+            for (number, line) in (first..).zip(lines(&text)) {
+                end = number.saturating_add(1);
+                let ranges = self.ranges(line);
+                if ranges.is_empty() {
+                    continue;
+                }
+                matches = matches.saturating_add(1);
+                if number > passed {
+                    let (path, text) = (path.to_owned().into(), line.to_owned().into());
+                    self.items.push(SearchMatch { path, line: number, text, ranges });
+                }
+                if matches >= self.most_in_file {
+                    break;
+                }
+                if self.items.len() >= self.most {
+                    self.next = Some(PageCursor::after_line(path, number));
+                    return Ok(false);
+                }
             }
-            if ranges.is_empty() {
-                continue;
+            let goes_on = self.goes_on_after(path, text.len().max(FILE_BYTES));
+            if !is_rest || end.saturating_sub(first) < PIECE {
+                return Ok(goes_on);
             }
-            matches = matches.saturating_add(1);
-            if number > passed {
-                let (path, text) = (path.to_owned().into(), line.to_owned().into());
-                self.items.push(SearchMatch { path, line: number, text, ranges });
-            }
-            if matches >= self.most_in_file {
-                break;
-            }
-            if self.items.len() >= self.most {
-                self.next = Some(PageCursor::after_line(path, number));
+            first = end;
+            if !goes_on {
+                self.next = Some(PageCursor::after_line(path, first.saturating_sub(1)));
                 return Ok(false);
             }
+            text = piece(first)?;
         }
-        Ok(self.goes_on_after(path, text.len().max(FILE_BYTES)))
+    }
+
+    /// Where a line matches.
+    fn ranges(&self, line: &str) -> Vec<Range<usize>> {
+        // Each may be looked for to the end of the line, the empty ones too.
+        let found = self.pattern.find_iter(line).take(MOST_FINDS).map(|found| found.range());
+        let mut ranges: Vec<_> = found.filter(|it| !it.is_empty()).take(MOST_RANGES).collect();
+        if ranges.is_empty() {
+            ranges.extend(self.pattern.find(line).map(|found| found.range()));
+        }
+        ranges
     }
 
     /// Counts what a file has cost. Returns whether the page has room for more.
@@ -259,6 +285,8 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = &str> {
 pub(super) const PAGE_TEXT_BYTES: usize = 4 << 20;
 /// What a short file counts as: opening it takes about as long as searching so much text.
 const FILE_BYTES: usize = 4 << 10;
+/// Lines that are read at once of the rest of a file.
+const PIECE: u64 = 16_384;
 /// The most ranges of a line.
 const MOST_RANGES: usize = 1_000;
 /// The most places of a line that are looked at, the empty ones included.
@@ -292,6 +320,30 @@ mod tests {
                 None => return paths,
                 next => cursor = next,
             }
+        }
+    }
+
+    /// Pages of the rest of a file begin in any piece of it, and at its end.
+    #[test]
+    fn the_pages_of_a_long_file_have_every_line_once() {
+        let session = Session::in_memory().unwrap();
+        let lines = 2 * PIECE + 3;
+        let text: Vec<_> = (1..=lines).map(|line| (line % 10).to_string()).collect();
+        let text = text.join("\n");
+        session.files().write("/memories/a.md", &text).unwrap();
+        session.files().write("/memories/b.md", "7").unwrap();
+        for wanted in ["7", "[0-9]", "none"] {
+            let query = SearchQuery::regex(wanted);
+            let found = session.files().search("/memories", query);
+            let found: Vec<_> = found.map(|found| found.unwrap().line).collect();
+            let all = (1..=lines).filter(|line| match wanted {
+                "7" => line % 10 == 7,
+                wanted => wanted == "[0-9]",
+            });
+            assert!(
+                found == all.chain((wanted != "none").then_some(1)).collect::<Vec<_>>(),
+                "{wanted}"
+            );
         }
     }
 

@@ -3,7 +3,7 @@
 use inmost_format::record::Tag;
 
 use super::arrange;
-use super::change::set_entry;
+use super::change::{set_entry, target};
 use super::conditional::{expectation, state};
 use super::error::FileError;
 use super::file::{self, FileView};
@@ -68,9 +68,10 @@ fn put(
     old: &MemoryPath,
     file: &NewText<'_>,
 ) -> Result<u64, FileError> {
+    // The quotas are checked below: here the text would count twice, at its old path too.
     let info = exclusive.commit(|txn| {
-        let place = file.place(txn)?.ok_or(FileError::NotFound)?;
-        Ok::<_, FileError>(file.info(place.1.as_ref()))
+        let (_, before) = target(txn, file.path, true)?;
+        Ok::<_, FileError>(file.info(before.as_ref()))
     })?;
     let is_long = file.text.len() > STAGE_BYTES;
     let staged = is_long.then(|| staged::stage(exclusive, file.text, info)).transpose()?;

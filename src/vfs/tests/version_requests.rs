@@ -1,10 +1,12 @@
 //! Tests of requests to the history: what is refused changes nothing.
 
+use std::time::{Duration, SystemTime};
+
 use super::model::dump;
 use super::versions::{MONTH, assert_whole, keeping, keeps, log, newest};
 use crate::session::{HistorySettings, Session, SessionOptions, shift_clock};
-use crate::vfs::VersionQuery;
 use crate::vfs::error::FileError;
+use crate::vfs::{EntryKind, NewFile, Precondition, VersionQuery};
 
 #[test]
 fn a_deleted_folder_whose_files_were_forgotten_does_not_come_back_empty() {
@@ -80,6 +82,44 @@ fn an_undo_of_a_move_needs_no_room_for_another_file() {
     let plan = session.history().plan_undo(&VersionQuery::all().actor("agent")).unwrap();
     let undone = session.history().undo(&plan, |_| {}).unwrap();
     assert_eq!(session.files().read("/memories/a").unwrap().as_str(), "one", "{undone:?}");
+}
+
+/// Regression: the text counted at its old path and at its new one, before the move.
+#[test]
+fn a_file_that_takes_the_place_of_another_needs_no_room_for_both() {
+    let session = SessionOptions::new().max_store_bytes(1_000).in_memory().unwrap();
+    session.files().write("/memories/draft", &"d".repeat(600)).unwrap();
+    session.files().write("/memories/plan", &"p".repeat(300)).unwrap();
+    let now = |path| Precondition::Version(session.files().version(path).unwrap().unwrap().version);
+    let (moved, replaced) = (now("/memories/draft"), now("/memories/plan"));
+    session.files().replace_if("/memories/draft", "/memories/plan", &moved, &replaced).unwrap();
+    assert_eq!(session.files().read("/memories/plan").unwrap().as_str(), "d".repeat(600));
+}
+
+/// Regression: it became that of the undo.
+#[test]
+fn an_undo_keeps_the_time_of_creation() {
+    let session = keeps(SessionOptions::new().in_memory().unwrap());
+    let created = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
+    for name in ["edited", "moved"] {
+        let path = format!("/memories/{name}");
+        let mut file = NewFile::new(&path, "one");
+        file.created = Some(created);
+        session.files().write_many(&[file]).unwrap().pop().unwrap().unwrap();
+    }
+    let agent = session.acting_as("agent");
+    agent.files().write("/memories/edited", "two").unwrap();
+    agent.files().rename("/memories/moved", "/memories/else").unwrap();
+    let plan = session.history().plan_undo(&VersionQuery::all().actor("agent")).unwrap();
+    session.history().undo(&plan, |_| {}).unwrap();
+    for name in ["edited", "moved"] {
+        let found = session.files().metadata(&format!("/memories/{name}")).unwrap();
+        let EntryKind::File { created: now, .. } = found.kind else { panic!("a folder") };
+        assert_eq!(
+            (session.files().read(&format!("/memories/{name}")).unwrap().as_str(), now),
+            ("one", created)
+        );
+    }
 }
 
 /// A clock that was a long time behind wrote the newest entry of a file. By its time it was over, so it was not listed, the file

@@ -10,7 +10,7 @@ use inmost_format::record::node::{Child, Entries, Entry, FileInfo, Root, What};
 use inmost_format::record::{NodeSource, ObjectId, Tag, load_file, load_folder, read_text};
 use inmost_format::secret::{self, Wiped};
 
-use super::entries::{Found, Past, below, is_damage, moved};
+use super::entries::{Found, Past, below, is_damage, moved, path_of};
 use crate::session::history::expired_before;
 use crate::session::{Open, ReadAhead, Scope, Txn};
 use crate::vfs::error::FileError;
@@ -329,6 +329,14 @@ pub(super) struct Now {
 pub(super) fn now_of(txn: &Txn<'_>, file: u64, from: u64) -> Result<Now, FileError> {
     let root = txn.root()?;
     let past = &Past::open(txn, &root, 0)?.ok_or(FileError::NoSuchVersion(from))?;
+    // Mostly the entry is the newest one, and the tree says so. All entries after it would be read for each step of an undo.
+    if let Ok(Some(newest)) = past.entry(from)
+        && let Ok(Some((_, info))) = current(past, newest.path.as_str())
+        && (info.number, info.version) == (file, from)
+    {
+        let path = Some(path_of(&newest)?);
+        return Ok(Now { newest, path, is_inside: false });
+    }
     let (mut newest, is_uncertain) =
         past.newest_of(file, from)?.ok_or(FileError::NoSuchVersion(from))?;
     if is_uncertain {

@@ -242,7 +242,7 @@ fn free_place(
     path: &MemoryPath,
     info: &FileInfo,
     leaves: Option<&MemoryPath>,
-) -> Result<(ResolvedPath, Option<(Entry, FileInfo)>), FileError> {
+) -> Result<FreePlace, FileError> {
     let resolved = ResolvedPath::new(txn, &txn.root()?, path)?;
     let before = match &resolved.target {
         Target::Missing { file_at: None } => None,
@@ -261,8 +261,11 @@ fn free_place(
         None => before.as_ref().map(|(_, there)| *there),
     };
     check_quotas(txn, &resolved, leaving.as_ref(), info.bytes)?;
-    Ok((resolved, before))
+    Ok((resolved, before, leaving.map(|there| there.created)))
 }
+
+/// A resolved path, what is there, and when the file that comes to it was created, if it is anywhere now.
+type FreePlace = (ResolvedPath, Option<(Entry, FileInfo)>, Option<u64>);
 
 fn put_back(
     txn: &mut Txn<'_>,
@@ -273,7 +276,8 @@ fn put_back(
     leaves: Option<&MemoryPath>,
 ) -> Result<u64, FileError> {
     let number = txn.number()?;
-    let (resolved, mut before) = free_place(txn, path, &info, leaves)?;
+    let (resolved, mut before, created) = free_place(txn, path, &info, leaves)?;
+    info.created = created.unwrap_or(info.created);
     info.version = number;
     if info.number == 0 {
         info.number = number;

@@ -144,7 +144,14 @@ pub fn lock(store: impl AsRef<Path>) -> Result<bool, DaemonError> {
         // Any number of processes may hold a store in a database, so only its socket says whether there is a daemon.
         let socket =
             address::socket(store).map_err(|error| DaemonError::of_connection(store, &error))?;
-        return if is_trusted(&socket) { lock_at(&socket) } else { Ok(false) };
+        if is_trusted(&socket) {
+            return lock_at(&socket);
+        }
+        let folder = address::folder();
+        return match socket.symlink_metadata() {
+            Ok(_) => Err(DaemonError::SocketFolderNotPrivate(folder.display().to_string())),
+            Err(_) => Ok(false),
+        };
     }
     let hello = lock_request();
     let mut deadline = None;
@@ -186,9 +193,9 @@ pub fn lock_all() -> Result<usize, DaemonError> {
     let daemons = running::processes();
     let sockets = running::sockets();
     let folder = address::folder();
-    if sockets.iter().any(|socket| socket.starts_with(&folder)) && !address::is_private(&folder) {
-        return Err(DaemonError::SocketFolderNotPrivate(folder.display().to_string()));
-    }
+    // Another user can have made this folder, and must not keep the daemons in other folders from being locked.
+    let is_odd =
+        sockets.iter().any(|socket| socket.starts_with(&folder)) && !address::is_private(&folder);
     let trusted: Vec<_> = sockets.into_iter().filter(|socket| is_trusted(socket)).collect();
     // At the same time: a daemon that waits for its calls must not keep the others unlocked.
     let locked = thread::scope(|scope| {
@@ -208,6 +215,9 @@ pub fn lock_all() -> Result<usize, DaemonError> {
     loop {
         let left = running::processes();
         match left.into_iter().find(|process| daemons.contains(process)) {
+            None if is_odd => {
+                return Err(DaemonError::SocketFolderNotPrivate(folder.display().to_string()));
+            }
             None => return Ok(locked),
             Some(_) if Instant::now() < deadline => thread::sleep(PAUSE),
             Some(process) => return Err(DaemonError::Unreached { process }),

@@ -3,11 +3,14 @@
 //! The transport of rmcp is not used: it keeps lines in buffers that are never wiped, parses the arguments of a call, and
 //! sends no reply to an invalid message.
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
+};
 use rmcp::{RoleServer, transport::Transport};
 use serde::Serialize;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -25,6 +28,8 @@ pub(super) struct Stdio {
     incoming: Receiver<Option<Box<ClientJsonRpcMessage>>>,
     /// Held while a line is written, so that lines do not mix.
     writing: Arc<Mutex<()>>,
+    /// The requests that were neither answered nor cancelled.
+    unanswered: HashSet<RequestId>,
 }
 
 impl Stdio {
@@ -38,7 +43,7 @@ impl Stdio {
             // A failed read counts as the end of the input.
             let _ = read(&send, &refusals);
         })?;
-        Ok(Self { incoming, writing })
+        Ok(Self { incoming, writing, unanswered: HashSet::new() })
     }
 
     /// Writes in the background, even if the handle is dropped.
@@ -64,12 +69,38 @@ impl Transport<RoleServer> for Stdio {
         &mut self,
         message: ServerJsonRpcMessage,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        match &message {
+            JsonRpcMessage::Response(reply) => _ = self.unanswered.remove(&reply.id),
+            JsonRpcMessage::Error(reply) => {
+                self.unanswered.retain(|id| reply.id.as_ref() != Some(id));
+            }
+            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => {}
+        }
         let written = self.write(message);
         async { written.await.unwrap_or_else(|error| Err(io::Error::other(error))) }
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
-        self.incoming.recv().await.flatten().map(|message| *message)
+        let Some(received) = self.incoming.recv().await else {
+            // rmcp gives the calls that run a few seconds from here on. It asks again after each reply.
+            if !self.unanswered.is_empty() {
+                std::future::pending::<()>().await;
+            }
+            return None;
+        };
+        let message = *received?;
+        match &message {
+            JsonRpcMessage::Request(request) => _ = self.unanswered.insert(request.id.clone()),
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(it) = &notification.notification
+                    && let Some(id) = &it.params.request_id
+                {
+                    self.unanswered.remove(id);
+                }
+            }
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
+        }
+        Some(message)
     }
 
     async fn close(&mut self) -> io::Result<()> {

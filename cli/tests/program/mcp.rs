@@ -310,6 +310,27 @@ fn calls_sent_before_the_input_ends_get_replies() {
     assert_eq!(place.cat("/memories/a"), "kept");
 }
 
+/// The library behind the server gives calls 5 s from the end of the input on.
+#[test]
+fn calls_that_wait_for_the_store_are_run_after_the_end_of_the_input() {
+    let place = Place::with_store();
+    let mut holder = place.command(["call"]);
+    let mut holder = holder.stdin(std::process::Stdio::piped()).spawn().unwrap();
+    while place.run(["ls", "--wait", "0"], "").code != Some(13) {
+        assert!(holder.try_wait().unwrap().is_none());
+    }
+    let mut client = Client::with(&place, &["--wait", "1m"]);
+    let call = json!({ "command": "create", "path": "/memories/a", "file_text": "kept" });
+    let id = client.request_call(&call);
+    client.close();
+    std::thread::sleep(std::time::Duration::from_secs(6));
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    assert_eq!(client.next()["id"], json!(id));
+    client.end().expect(0);
+    assert_eq!(place.cat("/memories/a"), "kept");
+}
+
 #[test]
 fn acknowledged_changes_survive_the_process() {
     let place = Place::with_store();

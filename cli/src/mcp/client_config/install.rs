@@ -117,10 +117,15 @@ impl Install<'_> {
         args: &[String],
     ) -> Result<(), Failure> {
         let store = |args: &[String]| {
-            let at = args.iter().position(|arg| arg == "--store")?;
-            args.get(at + 1).cloned()
+            let mut rest = args.iter().skip_while(|arg| !arg.starts_with("--store"));
+            match rest.next()?.strip_prefix("--store=") {
+                Some(joined) => Some(joined.to_owned()),
+                None => rest.next().cloned(),
+            }
         };
-        let other = edited.replaced.as_deref().and_then(store);
+        // An entry whose arguments name no store, or of another program, is that of a store that nobody here knows.
+        let other =
+            edited.replaced.as_deref().map(|args| store(args).unwrap_or_else(|| UNNAMED.into()));
         let other = other.filter(|other| Some(other) != store(args).as_ref());
         if let Some(other) = other.as_ref().filter(|_| self.yes) {
             return Err(Failure::new(
@@ -189,6 +194,9 @@ fn read(path: &Path) -> Result<Current, Failure> {
         Err(_) => Err(refused("it is not UTF-8")),
     }
 }
+
+/// The store of an entry whose arguments name none.
+const UNNAMED: &str = "one that its arguments do not name";
 
 /// Far more than any client's configuration.
 const MAX_BYTES: u64 = 8 << 20;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::client::{Client, LISTING, done, view};
 use crate::inmost::{PASSPHRASE, Place, run};
@@ -157,6 +157,17 @@ fn a_second_store_gets_an_entry_of_its_own() {
     assert!(args("work").contains("/two\",\"--tool-name\",\"work_memory\"]"), "{new}");
     assert!(new["mcpServers"]["work"]["env"].get("TMPDIR").is_none(), "{new}");
     with("two", &["--name", "a b"]).expect_failure(2, "letters, digits");
+    // An entry of another form, or of another program.
+    let joined = format!("--store={}", place.beside("one").display());
+    let entry = |value: Value| {
+        let config = json!({ "mcpServers": { "inmost": value } });
+        fs::write(place.beside("c.json"), config.to_string()).unwrap();
+    };
+    entry(json!({ "command": "inmost", "args": ["mcp", joined] }));
+    with("two", &["--yes"]).expect_failure(1, "connects another store as `inmost`: /");
+    with("one", &["--yes"]).expect(0);
+    entry(json!({ "command": "x", "env": { "INMOST_STORE": "/three" } }));
+    with("one", &["--yes"]).expect_failure(1, "one that its arguments do not name");
 }
 
 #[test]

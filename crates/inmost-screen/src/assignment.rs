@@ -53,17 +53,18 @@ fn kind_of_name(text: &[u8], operator: usize) -> Option<&'static str> {
     // As a person writes it, a name has two words, of which the first is whole: `API key`, but not `robot token`.
     let word = rest.strip_suffix(b" ").unwrap_or_default();
     let word = word.rsplit(|byte| !byte.is_ascii_alphanumeric()).next().unwrap_or_default();
-    // In small letters, without separators.
-    let letters = |part: &'_ [u8]| -> Vec<u8> {
-        let letters = part.iter().filter(|byte| byte.is_ascii_alphanumeric());
-        letters.map(u8::to_ascii_lowercase).collect()
+    let is_known = |name: &str| {
+        // Spelled backwards, in small letters, without separators. The text is not copied.
+        let mut found = letters(last);
+        name.bytes().rev().all(|byte| found.next() == Some(byte))
+            || !word.is_empty() && letters(last).chain(letters(word)).eq(name.bytes().rev())
     };
-    let (last, word) = (letters(last), letters(word));
-    let is_known = |name: &[u8]| {
-        last.ends_with(name)
-            || !word.is_empty() && name.strip_suffix(last.as_slice()) == Some(&word)
-    };
-    NAMES.iter().find(|(name, _)| is_known(name.as_bytes())).map(|(_, kind)| *kind)
+    NAMES.iter().find(|(name, _)| is_known(name)).map(|(_, kind)| *kind)
+}
+
+fn letters(part: &[u8]) -> impl Iterator<Item = u8> {
+    let letters = part.iter().rev().filter(|byte| byte.is_ascii_alphanumeric());
+    letters.map(u8::to_ascii_lowercase)
 }
 
 /// The place after an operator at which a value begins: after spaces, quotes, stars of Markdown, the rest of the operator, and the scheme

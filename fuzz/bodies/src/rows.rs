@@ -133,7 +133,7 @@ fn serve(stream: &UnixStream, script: &Mutex<Script>) -> io::Result<()> {
         stream.read_exact(&mut kind)?;
         message(&mut stream)?;
         let reply = match kind[0] {
-            // The end of a question, whatever it was, or a text of statements.
+            // The end of any question, or a text of statements.
             b'S' => reply(&mut script.lock().unwrap(), true),
             b'Q' => reply(&mut script.lock().unwrap(), false),
             b'X' => return Ok(()),

@@ -87,8 +87,8 @@ pub use api::{
 
 // The memory tool.
 pub use tool::{
-    ExceededQuota, ExpectedType, TOOL_DEFINITION, ToolCall, ToolCommand, ToolError, ToolOptions,
-    ToolResult, ViewRange,
+    ExceededQuota, TOOL_DEFINITION, ToolCall, ToolCommand, ToolError, ToolOptions, ToolResult,
+    ViewRange,
 };
 
 // Screening of what a model writes.

@@ -45,7 +45,7 @@ pub(crate) use open::generation::{self, sealer};
 pub(crate) use open::read_ahead::{ReadAhead, Scope};
 pub(crate) use options::Quotas;
 pub use options::{SessionOptions, StorageEngine};
-pub(crate) use shared::{NewGeneration, renew_lease};
+pub(crate) use shared::renew_lease;
 pub(crate) use transaction::Txn;
 pub(crate) use transaction::overlay::VERSIONS_OF_GROUP;
 pub(crate) use upkeep::{history, ledger, reap};

@@ -16,7 +16,7 @@ mod wording;
 
 pub use command::{ToolCall, ToolCommand, ViewRange};
 pub(crate) use commands::run;
-pub use error::{ExceededQuota, ExpectedType, ToolError};
+pub use error::{ExceededQuota, ToolError};
 pub use options::ToolOptions;
 pub use result::ToolResult;
 pub use screen::{Screen, ScreenFind, ScreenInput, ScreenVerdict};

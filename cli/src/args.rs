@@ -64,10 +64,6 @@ pub(crate) struct OpenArgs {
     #[arg(long)]
     pub(crate) require_fresh: bool,
 
-    /// Do not mention that a store uses much more disk space than it needs
-    #[arg(long)]
-    pub(crate) no_compact_hint: bool,
-
     #[command(flatten)]
     pub(crate) credential: CredentialArgs,
 }

@@ -80,9 +80,31 @@ struct Args {
     command: Command,
 }
 
-/// A command with its options.
-#[derive(Subcommand)]
-pub(crate) enum Command {
+/// Makes the enumeration of the commands with their options, and the function that runs one.
+macro_rules! commands {
+    ($($(#[$condition:meta])? $name:ident($($options:ident)::+),)+) => {
+        /// A command with its options.
+        #[derive(Subcommand)]
+        pub(crate) enum Command {
+            $($(#[$condition])? $name($($options)::+),)+
+            Man(man::Man),
+            /// Run the key daemon; `unlock` starts this in the background
+            #[command(hide = true)]
+            Keyd,
+        }
+
+        /// Runs a command.
+        pub(crate) fn run(command: &Command) -> Result<(), Failure> {
+            match command {
+                $($(#[$condition])? Command::$name(command) => command.run(),)+
+                Command::Man(man) => man.run(command_line()),
+                Command::Keyd => keyd::run(),
+            }
+        }
+    };
+}
+
+commands! {
     Init(init::Init),
     Call(call::Call),
     Mcp(mcp::Mcp),
@@ -133,10 +155,6 @@ pub(crate) enum Command {
     #[cfg(feature = "postgres")]
     PostgresSchema(postgres_schema::PostgresSchemaCommand),
     Completions(completions::Completions),
-    Man(man::Man),
-    /// Run the key daemon; `unlock` starts this in the background
-    #[command(hide = true)]
-    Keyd,
 }
 
 /// Parses the command line. Returns `None` after printing the help or the version, or what completes a word.
@@ -183,64 +201,6 @@ fn command_line() -> clap::Command {
     let options = store.get_arguments().cloned();
     // Hidden, because the help of each command has those that it uses.
     Args::command().args(options.map(|option| option.global(true).hide(true)))
-}
-
-/// Runs a command.
-pub(crate) fn run(command: &Command) -> Result<(), Failure> {
-    match command {
-        Command::Init(init) => init.run(),
-        Command::Call(call) => call.run(),
-        Command::Mcp(mcp) => mcp.run(),
-        Command::Ls(ls) => ls.run(),
-        Command::Cat(cat) => cat.run(),
-        Command::Write(write) => write.run(),
-        Command::Edit(edit) => edit.run(),
-        #[cfg(feature = "browse")]
-        Command::Browse(browse) => browse.run(),
-        #[cfg(all(feature = "mount", target_os = "linux"))]
-        Command::Mount(mount) => mount.run(),
-        #[cfg(all(feature = "mount", target_os = "linux"))]
-        Command::Unmount(unmount) => unmount.run(),
-        #[cfg(all(feature = "mount", target_os = "linux"))]
-        Command::Adopt(adopt) => adopt.run(),
-        Command::Rm(rm) => rm.run(),
-        Command::Mv(mv) => mv.run(),
-        Command::Grep(grep) => grep.run(),
-        Command::Search(search) => search.run(),
-        Command::Stats(stats) => stats.run(),
-        Command::Log(log) => log.run(),
-        Command::Diff(diff) => diff.run(),
-        Command::Show(show) => show.run(),
-        Command::Restore(restore) => restore.run(),
-        Command::Undo(undo) => undo.run(),
-        Command::Forget(forget) => forget.run(),
-        Command::History(history) => history.run(),
-        Command::Expire(expire) => expire.run(),
-        Command::Import(import) => import.run(),
-        Command::Export(export) => export.run(),
-        Command::Status(status) => status.run(),
-        Command::Sync(sync) => sync.run(),
-        Command::Unlock(unlock) => unlock.run(),
-        Command::Lock(lock) => lock.run(),
-        Command::Passwd(passwd) => passwd.run(),
-        Command::Slot(slot) => slot.run(),
-        Command::Rotate(rotate) => rotate.run(),
-        Command::Check(check) => check.run(),
-        Command::Repair(repair) => repair.run(),
-        Command::Salvage(salvage) => salvage.run(),
-        Command::Backup(backup) => backup.run(),
-        Command::Purge(purge) => purge.run(),
-        Command::Compact(compact) => compact.run(),
-        Command::Migrate(migrate) => migrate.run(),
-        Command::AcceptRollback(accept_rollback) => accept_rollback.run(),
-        Command::Discard(discard) => discard.run(),
-        Command::Destroy(destroy) => destroy.run(),
-        #[cfg(feature = "postgres")]
-        Command::PostgresSchema(schema) => schema.run(),
-        Command::Completions(completions) => completions.run(),
-        Command::Man(man) => man.run(command_line()),
-        Command::Keyd => keyd::run(),
-    }
 }
 
 #[cfg(test)]

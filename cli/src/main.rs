@@ -4,9 +4,7 @@
 //! exit code.
 
 mod args;
-mod bars;
 mod commands;
-mod compact_hint;
 mod completion;
 mod confirm;
 mod credential;

@@ -9,16 +9,16 @@ use crate::output::print;
 use crate::shell;
 use crate::shell::VARIABLE;
 
-/// Prints texts one after the other: on a terminal in `$PAGER`, else `less`. The texts go through a pipe and never into a file.
-/// Without a pager they go to the terminal.
+/// Prints a text: on a terminal in `$PAGER`, else `less`. The text goes through a pipe and never into a file. Without a pager it
+/// goes to the terminal.
 ///
 /// # Errors
 /// If `$PAGER` cannot be run, and those of standard output.
-pub(crate) fn page(texts: &[&[u8]]) -> Result<(), Failure> {
+pub(crate) fn page(text: &[u8]) -> Result<(), Failure> {
     // A pager would ask whether it may use such a terminal.
     let is_dumb = env::var_os("TERM").is_none_or(|name| name == "dumb");
     if !io::stdout().is_terminal() || is_dumb {
-        return texts.iter().try_for_each(|text| print(text));
+        return print(text);
     }
     let chosen = env::var_os("PAGER").filter(|pager| !pager.is_empty());
     let mut command = match &chosen {
@@ -33,11 +33,11 @@ pub(crate) fn page(texts: &[&[u8]]) -> Result<(), Failure> {
     command.env("LESSHISTFILE", "-").env("LESSSECURE", "1").env_remove(VARIABLE);
     survive_interrupts();
     let Ok(mut pager) = command.stdin(Stdio::piped()).spawn() else {
-        return texts.iter().try_for_each(|text| print(text));
+        return print(text);
     };
     if let Some(mut pipe) = pager.stdin.take() {
         // The pager may end before it has read everything, which is no error.
-        let _ = texts.iter().try_for_each(|text| pipe.write_all(text));
+        let _ = pipe.write_all(text);
     }
     // Until it has ended, it reads from the terminal.
     let code = pager.wait().ok().and_then(|status| status.code());

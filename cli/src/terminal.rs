@@ -73,19 +73,13 @@ mod unix {
         pub(crate) fn read_visible(&mut self, question: &str) -> Result<Option<String>, Failure> {
             self.print(question)?;
             let mut line = Vec::new();
-            loop {
-                let mut byte = [0];
-                match self.0.read(&mut byte) {
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                    Err(error) => return Err(failed(&error)),
-                    Ok(0) => return Ok(None),
-                    Ok(_) => {}
+            while let Some(byte) = read_byte(&self.0).map_err(|error| failed(&error))? {
+                if byte == b'\n' {
+                    return Ok(String::from_utf8(line).ok());
                 }
-                match byte {
-                    [b'\n'] => return Ok(String::from_utf8(line).ok()),
-                    [byte] => line.push(byte),
-                }
+                line.push(byte);
             }
+            Ok(None)
         }
 
         /// Asks for a line without echo.
@@ -122,21 +116,28 @@ mod unix {
     }
 
     /// Reads single bytes, so that no buffer keeps a copy.
-    fn read_line(mut terminal: &File) -> io::Result<Option<Wiped>> {
+    fn read_line(terminal: &File) -> io::Result<Option<Wiped>> {
         let mut editor = LineEditor::new();
-        loop {
-            let mut byte = [0];
-            match terminal.read(&mut byte) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-                Ok(0) => return Ok(None),
-                Ok(_) => {}
-            }
-            let [byte] = byte;
+        while let Some(byte) = read_byte(terminal)? {
             match editor.key(byte) {
                 Step::Continue => {}
                 Step::Done => return Ok(Some(editor.into_line())),
                 Step::Cancelled => return Ok(None),
+            }
+        }
+        Ok(None)
+    }
+
+    /// `None` at the end of input.
+    fn read_byte(mut terminal: &File) -> io::Result<Option<u8>> {
+        let mut byte = [0];
+        loop {
+            match terminal.read(&mut byte) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => {
+                    let [byte] = byte;
+                    return Ok((read? > 0).then_some(byte));
+                }
             }
         }
     }

@@ -15,7 +15,7 @@ trap '"$program" lock --all >/dev/null 2>&1; rm -rf "$place"' EXIT
 mkdir -m 700 "$place/run" "$place/home"
 cd "$place"
 export HOME=$place/home INMOST_STORE=notes.inmost INMOST_PASSPHRASE='correct horse battery staple' XDG_RUNTIME_DIR=$place/run TZ=UTC
-unset XDG_DATA_HOME XDG_STATE_HOME EDITOR VISUAL PAGER
+unset XDG_DATA_HOME EDITOR VISUAL PAGER
 typist=$OLDPWD/docs/session/typed.py
 inmost() { "$program" "$@"; }
 about() { printf '\n# %s\n' "$1"; }
@@ -98,13 +98,6 @@ cheap='--kdf-memory-mib 19 --kdf-passes 2'
     run 'inmost import --to log many'
     about 'An import commits many files at once'
     run 'inmost status | grep -E "^(files|text|commits|on disk)"' 'inmost stats | head -n 4'
-    about 'Compaction is a line at most once a day, and no question'
-    for _ in 1 2; do
-        seq -f '%015.0f' 786432 | inmost write big.md
-        inmost rm big.md >/dev/null
-    done
-    typed 'inmost cat people/ada.md' 'Passphrase for' "$secret"
-    typed 'inmost cat people/ada.md' 'Passphrase for' "$secret"
     about 'Long output goes through a pager'
     typed "PAGER='sed \"s/^/pager: /\"' inmost log --limit 2 people" 'Passphrase for' "$secret"
     about 'vi is the editor if there is no other'

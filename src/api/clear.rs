@@ -1,5 +1,6 @@
 //! Deletes everything that a memory tool can reach, with the tool's own command, so that its options hold.
 
+use super::files::{PAGE, Pages};
 use super::reply::ToolReply;
 use super::store::UnlockedStore;
 use crate::session::StoreError;
@@ -17,26 +18,19 @@ pub(super) fn clear(
     folder: &str,
     delete: impl Fn(&ToolCommand) -> ToolReply,
 ) -> Result<ToolReply, StoreError> {
-    let mut after = None;
-    loop {
-        let page = match store.list(folder, after.as_ref(), PAGE) {
+    for entry in Pages::new(|after| store.list(folder, after, PAGE)) {
+        let name = match entry {
+            Ok(entry) => entry.name,
             // The folder of a subtree need not exist.
             Err(FileError::NotFound) => break,
             Err(FileError::Store(error)) => return Err(error),
             // The path itself is valid, so a file is in the way.
             Err(_) => return Err(StoreError::SubtreeIsFile),
-            Ok(page) => page,
         };
-        for entry in page.items {
-            let reply = delete(&ToolCommand::Delete { path: format!("{ROOT}/{}", entry.name) });
-            // If the entry is gone, someone else has deleted it first.
-            if reply.result().is_error() && is_there(store, &format!("{folder}/{}", entry.name))? {
-                return Ok(reply);
-            }
-        }
-        match page.next {
-            Some(next) => after = Some(next),
-            None => break,
+        let reply = delete(&ToolCommand::Delete { path: format!("{ROOT}/{name}") });
+        // If the entry is gone, someone else has deleted it first.
+        if reply.result().is_error() && is_there(store, &format!("{folder}/{name}"))? {
+            return Ok(reply);
         }
     }
     Ok(ToolReply::new(tool::cleared(), None))
@@ -52,7 +46,6 @@ fn is_there(store: &dyn UnlockedStore, path: &str) -> Result<bool, StoreError> {
 
 /// The model's name of its memory.
 pub(super) const ROOT: &str = "/memories";
-const PAGE: usize = 1_000;
 
 #[cfg(test)]
 mod tests {

@@ -136,7 +136,7 @@ impl ExpiryStore for Session {
     }
 
     fn set_expiry(&self, settings: ExpirySettings) -> Result<(), StoreError> {
-        expire::set(self, settings)
+        self.write(|txn| Ok(txn.set_expiry_settings(settings)?))
     }
 }
 

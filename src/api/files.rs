@@ -383,7 +383,9 @@ enum Position {
 }
 
 impl<'s, T> Pages<'s, T> {
-    fn new(next_page: impl FnMut(Option<&PageCursor>) -> Result<Page<T>, FileError> + 's) -> Self {
+    pub(super) fn new(
+        next_page: impl FnMut(Option<&PageCursor>) -> Result<Page<T>, FileError> + 's,
+    ) -> Self {
         let items = Vec::new().into_iter();
         Self { next_page: Box::new(next_page), items, position: Position::Start }
     }
@@ -417,4 +419,4 @@ impl<T> Iterator for Pages<'_, T> {
 }
 
 /// Items of a page.
-const PAGE: usize = 1_000;
+pub(super) const PAGE: usize = 1_000;

@@ -23,9 +23,7 @@ impl Session {
     pub fn files(&self) -> Files<'_> {
         Files::new(self)
     }
-}
 
-impl Session {
     /// The history of this store.
     #[must_use]
     pub fn history(&self) -> History<'_> {

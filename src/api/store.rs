@@ -49,8 +49,7 @@ pub trait UnlockedStore: Send + Sync {
     /// one after the other.
     ///
     /// # Errors
-    /// [`StoreError`] if the store is locked or fails. The result of a file has the errors of [`read`](UnlockedStore::read), but
-    /// [`FileError::Store`] only with [`StoreError::Tampered`].
+    /// Those of [`Files::read_many`](crate::Files::read_many).
     fn read_many(&self, paths: &[&str]) -> Result<Vec<Result<FileText, FileError>>, StoreError> {
         paths.iter().map(|path| of_file(self.read(path, None))).collect()
     }
@@ -58,8 +57,7 @@ pub trait UnlockedStore: Send + Sync {
     /// Writes a file, replacing an existing one.
     ///
     /// # Errors
-    /// [`FileError::InvalidPath`]; [`FileError::AlreadyExists`] for a folder; [`FileError::NotAFolder`];
-    /// [`FileError::FileTooLarge`], [`FileError::TooManyFiles`] or [`FileError::TooMuchText`] at a quota; [`FileError::Store`].
+    /// Those of [`Files::write`](crate::Files::write).
     fn write(&self, path: &str, text: &str) -> Result<(), FileError>;
 
     /// Returns the state of a file, for a later change that is conditional on it; `None` if there is no file. Reads the whole
@@ -116,13 +114,10 @@ pub trait UnlockedStore: Send + Sync {
     /// As [`rename`](UnlockedStore::rename); [`FileError::Changed`].
     fn rename_if(&self, old: &str, new: &str, condition: &Precondition) -> Result<u64, FileError>;
 
-    /// Writes files in their order, and returns the result of each. Each file is one atomic step; see
-    /// [`Files::write_many`](crate::Files::write_many).
+    /// Writes files in their order, and returns the result of each; see [`Files::write_many`](crate::Files::write_many).
     ///
     /// # Errors
-    /// [`StoreError`] if the store is locked or fails. The files before some point of the order are then written, and
-    /// those after it are not. The result of a file has the errors of [`write`](UnlockedStore::write), but
-    /// [`FileError::Store`] only with [`StoreError::TooLarge`].
+    /// Those of [`Files::write_many`](crate::Files::write_many).
     fn write_many(
         &self,
         files: &[NewFile<'_>],
@@ -187,8 +182,7 @@ pub trait UnlockedStore: Send + Sync {
     /// Moves a file, or a folder with everything below it.
     ///
     /// # Errors
-    /// [`FileError::InvalidPath`]; [`FileError::Root`]; [`FileError::NotFound`]; [`FileError::AlreadyExists`] at the
-    /// destination; [`FileError::IntoItself`]; [`FileError::NotAFolder`]; [`FileError::PathBelow`]; [`FileError::Store`].
+    /// Those of [`Files::rename`](crate::Files::rename).
     fn rename(&self, old: &str, new: &str) -> Result<(), FileError>;
 }
 

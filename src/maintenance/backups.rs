@@ -160,7 +160,11 @@ impl Session {
             self.exclusive(|_| self.read_everything(|open| place.write(open, versions, progress)))?;
         // Learned from what was written. The session may be locked by now, and after the manifest nothing may fail.
         let store = sealer.store().0;
-        let verified = place.read_back(&manifest, sealer, &root, progress).map_err(|why| {
+        let records = Records::of(&place.folder, &manifest);
+        records.forget_cached();
+        let copy = session_of(records, sealer);
+        let read = copy.and_then(|copy| VerifiedCopy::read(&copy, &root, progress));
+        let verified = read.map_err(|why| {
             let (copy, why) = (place.folder.display().to_string(), why.to_string());
             StoreError::CopyNotVerified { copy, why }
         })?;
@@ -383,9 +387,10 @@ impl Place {
             StorageError::from(io::Error::other("its newest backup has the last number there is"))
         })?;
         let (next, earlier) = self.continued(keys, &numbers)?;
-        let draft = Draft::create(&self.folder).map_err(StorageError::from)?;
+        let mut draft = Draft::create(&self.folder).map_err(StorageError::from)?;
         let from = ReadAhead::once(open);
-        let mut copy = Copy::new(&from, &next.sealer, &draft);
+        let mut into = |puts: Vec<_>| draft.add(&puts);
+        let mut copy = Copy::new(&from, &next.sealer, &mut into);
         copy.after(&earlier, progress);
         copy.root(&versions.root(open.root()), next.header_id(), &mut strict)?;
         let mut used = earlier.used(&copy.into_kept());
@@ -424,20 +429,6 @@ impl Place {
             return Ok((next, Records::of(&self.folder, &manifest)));
         }
         Ok((NextGeneration::generation(keys, FIRST_GENERATION, engine)?, Records::default()))
-    }
-
-    /// Reads a new backup from its files, and compares it with the store.
-    fn read_back(
-        &self,
-        manifest: &Manifest,
-        sealer: Sealer,
-        root: &Root,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<VerifiedCopy, StoreError> {
-        let records = Records::of(&self.folder, manifest);
-        records.forget_cached();
-        let copy = session_of(records, sealer)?;
-        VerifiedCopy::read(&copy, root, progress)
     }
 
     /// Removes old backups of a store, and then the records that no backup uses. Returns the numbers of the former, and

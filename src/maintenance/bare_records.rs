@@ -10,6 +10,7 @@
 use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::session::{StoreError, Vault, sealer};
@@ -19,7 +20,7 @@ use inmost_format::record::history::{self, History, VersionRange, Versions};
 use inmost_format::record::node::{Child, Entry, Root, What};
 use inmost_format::record::tree::{Body, Inner};
 use inmost_format::record::{
-    Flaw, Kind, Node, NodeSource, ObjectId, Reached, RecordError, RecordId, Sealer, Tag,
+    Depth, Flaw, Kind, Node, NodeSource, ObjectId, Reached, RecordError, RecordId, Sealer, Tag,
     load_history, tag_of,
 };
 use inmost_storage::limits::RECORD_VALUE_BYTES;
@@ -48,6 +49,9 @@ struct Place {
     /// From the highest bit: the position in all extents, one after the other, then the length in bytes, then the kind.
     packed: u64,
 }
+
+/// Entries of a history, or the numbers between which some are that cannot be read, and how many they are.
+pub(super) type HistoryPart<'a> = Result<&'a Versions, (Range<u64>, u64)>;
 
 /// A version of a record.
 pub(crate) struct Version {
@@ -81,7 +85,7 @@ impl BareRecords {
         let keys = vault.unlock_header(credential)?;
         let header = keys.header();
         let storage = vault.storage()?;
-        let files = match storage.bare_files(header.generation(), header.engine()) {
+        let files = match storage.bare_files(header.generation()) {
             Err(StorageError::Missing) => {
                 return Err(StoreError::tampered(Kind::Root, Flaw::Absent));
             }
@@ -211,41 +215,64 @@ impl BareRecords {
     }
 
     /// The entries of a state of a history that can be read, and whether these are all.
-    fn entries_of(&self, object: ObjectId, history: &History) -> (Vec<history::Version>, bool) {
-        let mut entries = Vec::new();
-        let is_whole = match &history.body {
-            Body::Inline(versions) => {
-                entries.extend(versions.0.iter().cloned());
-                true
+    fn entries_of(&self, object: ObjectId, head: &Arc<History>) -> (Vec<history::Version>, bool) {
+        let (mut entries, mut is_whole) = (Vec::new(), true);
+        // The visitor never fails.
+        let _ = self.visit_history::<RecordError>(object, head, &mut |part| {
+            match part {
+                Ok(versions) => entries.extend(versions.0.iter().cloned()),
+                Err(_) => is_whole = false,
             }
-            Body::Tree(inner) => {
-                self.history_below(object, inner, &mut Reached::default(), &mut entries)
-            }
-        };
-        entries.extend(history.newest.0.iter().cloned());
+            Ok(())
+        });
         (entries, is_whole)
     }
 
-    fn history_below(
+    /// Visits a state of a history in order.
+    ///
+    /// # Errors
+    /// Those of the visitor.
+    pub(super) fn visit_history<E>(
+        &self,
+        object: ObjectId,
+        head: &Arc<History>,
+        visit: &mut impl FnMut(HistoryPart<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let end = head.newest.0.first().map_or(u64::MAX, |version| version.number);
+        match (&head.body, Depth::TOP.below(&Node::History(Arc::clone(head)))) {
+            (Body::Inline(versions), _) => visit(Ok(versions))?,
+            (Body::Tree(inner), Ok(depth)) => {
+                self.visit_below(object, inner, depth, end, &mut Reached::default(), visit)?;
+            }
+            (Body::Tree(_), Err(_)) => visit(Err((0..end, head.body.count())))?,
+        }
+        visit(Ok(&head.newest))
+    }
+
+    fn visit_below<E>(
         &self,
         object: ObjectId,
         inner: &Inner<VersionRange>,
+        depth: Depth,
+        end: u64,
         reached: &mut Reached,
-        entries: &mut Vec<history::Version>,
-    ) -> bool {
-        let mut is_whole = true;
-        for (id, tag, _) in inner.children::<Versions>(object) {
+        visit: &mut impl FnMut(HistoryPart<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut children = inner.children::<Versions>(object).peekable();
+        while let Some((id, tag, range)) = children.next() {
+            let end = children.peek().map_or(end, |(.., next)| next.first);
             // A crafted tree of few nodes could have too many paths to walk.
-            match reached.mark(id).and_then(|()| self.load(id, tag)) {
-                Ok(Node::HistoryLeaf(versions)) => entries.extend(versions.0.iter().cloned()),
-                // Levels fall, so that the walk is not deeper than any tree.
-                Ok(Node::HistoryInner(below)) if below.level() < inner.level() => {
-                    is_whole &= self.history_below(object, &below, reached, entries);
+            let node = reached.mark(id).and_then(|()| self.load(id, tag)).ok();
+            let depth = node.as_ref().and_then(|node| depth.below(node).ok());
+            match (depth, node) {
+                (Some(_), Some(Node::HistoryLeaf(versions))) => visit(Ok(&versions))?,
+                (Some(depth), Some(Node::HistoryInner(below))) => {
+                    self.visit_below(object, &below, depth, end, reached, visit)?;
                 }
-                _ => is_whole = false,
+                _ => visit(Err((range.first..end, range.count)))?,
             }
         }
-        is_whole
+        Ok(())
     }
 
     /// The head of a history with the highest commit.

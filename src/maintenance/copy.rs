@@ -17,11 +17,15 @@ use inmost_format::record::{
     Sealed, Sealer, Tag,
 };
 use inmost_storage::limits::BATCH_RECORDS;
-use inmost_storage::{Address, Batch, Engine};
+use inmost_storage::{Address, Engine, StorageError};
 
 /// Copies the tree below the root folder. Returns the new tag of that folder and the root's new totals.
 pub(super) type CopyTree<'f> =
     &'f mut dyn FnMut(&mut Copy<'_>, &Root) -> Result<(Tag, u64, u64), StoreError>;
+
+/// Where the records of a copy go, a part at a time.
+pub(super) type TakeRecords<'t> =
+    &'t mut dyn FnMut(Vec<(Address, Vec<u8>)>) -> Result<(), StorageError>;
 
 /// Copies the whole tree. Damage anywhere in it is an error.
 pub(super) fn strict(copy: &mut Copy<'_>, root: &Root) -> Result<(Tag, u64, u64), StoreError> {
@@ -50,7 +54,7 @@ enum Past {
 pub(super) struct Copy<'a> {
     from: &'a dyn NodeSource,
     pub(super) sealer: &'a Sealer,
-    into: &'a dyn Engine,
+    into: TakeRecords<'a>,
     puts: Vec<(Address, Vec<u8>)>,
     records: u64,
     /// An earlier copy under the same keys. What is in it is not written again.
@@ -68,8 +72,8 @@ pub(super) struct Copy<'a> {
 }
 
 impl<'a> Copy<'a> {
-    /// Prepares a copy to an engine.
-    pub(super) fn new(from: &'a dyn NodeSource, sealer: &'a Sealer, into: &'a dyn Engine) -> Self {
+    /// Prepares a copy.
+    pub(super) fn new(from: &'a dyn NodeSource, sealer: &'a Sealer, into: TakeRecords<'a>) -> Self {
         Self {
             from,
             sealer,
@@ -319,8 +323,7 @@ impl<'a> Copy<'a> {
 
     fn flush(&mut self) -> Result<(), StoreError> {
         let puts = std::mem::take(&mut self.puts);
-        self.into.apply(&Batch { puts, ..Batch::default() })?;
-        Ok(self.into.sync()?)
+        Ok((self.into)(puts)?)
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::bare_records::BareRecords;
 use inmost_format::record::node::Root;
-use inmost_format::record::{Node, NodeSource, ObjectId, RecordError, RecordId, Tag};
+use inmost_format::record::{Node, NodeSource, ObjectId, RecordId, Tag};
 
 impl BareRecords {
     /// The newest root. If an anchor names an earlier commit, it counts only if everything is there that its commit has added,
@@ -45,7 +45,7 @@ impl BareRecords {
                 continue;
             }
             match self.load(id, &tag) {
-                Ok(node) => next.extend(children(node, id)),
+                Ok(node) => next.extend(children(&node, id)),
                 // If the state before is damaged here, too, nothing says that a crash was the reason.
                 Err(_) => return older.is_damaged,
             }
@@ -76,7 +76,7 @@ impl Older {
                 self.is_damaged = true;
                 continue;
             };
-            for (id, tag) in children(node, id) {
+            for (id, tag) in children(&node, id) {
                 if id.object == head.object {
                     next.push((id, tag));
                 } else {
@@ -98,15 +98,8 @@ fn tops(root: &Root) -> Vec<(RecordId, Tag)> {
 }
 
 /// What a record names, but for the texts of a history: no commit adds them together with the entries that hold them.
-fn children(mut node: Node, parent: RecordId) -> Vec<(RecordId, Tag)> {
-    let is_history = node.versions().is_some() || matches!(node, Node::HistoryInner(_));
+fn children(node: &Node, parent: RecordId) -> Vec<(RecordId, Tag)> {
     let mut children = Vec::new();
-    // The visitor never fails.
-    let _ = node.children_mut::<RecordError>(parent.object, |id, tag| {
-        if !is_history || id.object == parent.object {
-            children.push((id, *tag));
-        }
-        Ok(())
-    });
+    node.children(parent.object, |id, tag| children.push((id, *tag)));
     children
 }

@@ -15,11 +15,11 @@ use inmost_storage::{Address, Batch, Engine, EngineKind, Rewriting, Storage, Sto
 
 use super::copy::{Copy, CopyTree, ReadBack, strict};
 use crate::session::engines::is_built;
-use crate::session::generation::{NextGeneration, NextKeys};
+use crate::session::generation::{NextGeneration, NextKeys, Written};
 use crate::session::leftovers;
 use crate::session::{
-    Exclusive, NewGeneration, Open, ReadAhead, Session, StorageEngine, StoreError, check_clock,
-    now, open, renew_lease,
+    Exclusive, Open, ReadAhead, Session, StorageEngine, StoreError, check_clock, now, open,
+    renew_lease,
 };
 
 impl Session {
@@ -162,9 +162,8 @@ impl Exclusive<'_> {
         // Other hosts follow a switch with their next call; after a rotation they are locked.
         let is_switched = self.switch_between_hosts(&mut |open, number| {
             let next = next(open.keys().ok_or(StoreError::InMemory)?, number)?;
-            let Written { engine, root, root_value } =
-                write_and_announce(open, &next, versions, &mut *progress)?;
-            Ok(NewGeneration { engine, next, root, root_value })
+            let written = write_and_announce(open, &next, versions, &mut *progress)?;
+            Ok((next, written))
         })?;
         if is_switched {
             return Ok(());
@@ -187,11 +186,8 @@ impl Exclusive<'_> {
             let written = written.inspect_err(|_| abandon(storage, &rewriting))?;
             Ok::<_, StoreError>(Some((rewriting, next, written)))
         })?;
-        let Some((mut rewriting, next, Written { engine, root, root_value })) = written else {
-            return Ok(());
-        };
-        let before = self.switch(engine, next, root, root_value)?;
-        before.discard();
+        let Some((mut rewriting, next, written)) = written else { return Ok(()) };
+        self.switch(next, written)?.discard();
         self.session().read(|open| {
             let storage = open.storage();
             rewriting.switched = true;
@@ -246,13 +242,6 @@ pub(super) fn write_and_announce(
     Ok(written)
 }
 
-/// A complete, synced generation that no header names yet.
-pub(super) struct Written {
-    pub(super) engine: Box<dyn Engine>,
-    pub(super) root: Root,
-    pub(super) root_value: Vec<u8>,
-}
-
 /// Writes the records below `root` under new keys, in order of their addresses, and reads them all back.
 ///
 /// Sealing proceeds from the leaves to the root, which is the order of the tree and would show in the log. So sealed
@@ -276,7 +265,10 @@ pub(super) fn write_generation(
         (storage, next.engine)
     };
     let scratch = scratch_storage.create_generation(scratch_number, kind)?;
-    let mut copy = Copy::new(from, &next.sealer, &*scratch);
+    let mut into = |puts: Vec<_>| {
+        scratch.apply(&Batch { puts, ..Batch::default() }).and_then(|()| scratch.sync())
+    };
+    let mut copy = Copy::new(from, &next.sealer, &mut into);
     let copied = copy.root(root, next.header_id(), copy_tree);
     let records = copy.records();
     drop(copy);

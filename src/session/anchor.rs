@@ -459,7 +459,7 @@ impl Anchor {
 
     /// The protections of its key's memory.
     pub(super) fn granted(&self) -> Granted {
-        self.key.aead().granted()
+        self.key.granted()
     }
 
     pub(super) fn status(&self) -> AnchorStatus {

@@ -8,7 +8,7 @@ pub(crate) mod state;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use self::generation::{NextGeneration, NextKeys};
+use self::generation::{NextGeneration, NextKeys, Written};
 use self::pulled::Pulled;
 use crate::session::anchor::{Anchor, AnchorStatus, Mark};
 use crate::session::cache::SessionCache;
@@ -146,13 +146,7 @@ impl Open {
     }
 
     /// Switches to another generation with the same content and returns the engine of the old one.
-    pub(super) fn replace(
-        &mut self,
-        engine: Box<dyn Engine>,
-        next: NextGeneration,
-        root: Root,
-        root_value: Vec<u8>,
-    ) -> Box<dyn Engine> {
+    pub(super) fn replace(&mut self, next: NextGeneration, written: Written) -> Box<dyn Engine> {
         let last = self.mark();
         match (next.keys, &mut self.keys) {
             (NextKeys::Same(header), Some(keys)) => keys.adopt(*header),
@@ -164,11 +158,11 @@ impl Open {
             }
         }
         self.sealer = next.sealer;
-        self.set_root(root, root_value);
+        self.set_root(written.root, written.root_value);
         // Every tag has changed, so no cached node can be used again.
         self.cache.clear();
         self.notes.clear();
-        std::mem::replace(&mut self.engine, engine)
+        std::mem::replace(&mut self.engine, written.engine)
     }
 
     /// Loads a node without caching it, for nodes that are read once: they must not evict others.
@@ -425,10 +419,14 @@ pub(crate) fn read_root(
     let Some(Some(value)) = values.into_iter().next() else {
         return Err(StoreError::tampered(Kind::Root, Flaw::Absent));
     };
-    // No reference names the root's tag. The root is compared with the anchor instead.
-    let tag = tag_of(&value).ok_or(StoreError::tampered(Kind::Root, Flaw::Frame))?;
-    match sealer.open(RecordId::ROOT, &value, &tag)? {
-        Node::Root(root) => Ok((Root::clone(&root), value)),
+    Ok((open_root(sealer, &value)?, value))
+}
+
+/// Opens a stored root. No reference names its tag, and its place in time is not checked yet.
+pub(crate) fn open_root(sealer: &Sealer, value: &[u8]) -> Result<Root, StoreError> {
+    let tag = tag_of(value).ok_or(StoreError::tampered(Kind::Root, Flaw::Frame))?;
+    match sealer.open(RecordId::ROOT, value, &tag)? {
+        Node::Root(root) => Ok(Root::clone(&root)),
         _ => Err(StoreError::tampered(Kind::Root, Flaw::Malformed)),
     }
 }

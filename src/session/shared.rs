@@ -27,12 +27,11 @@ use inmost_format::record::Tag;
 use inmost_format::record::node::Writer;
 
 pub(crate) use self::catching_up::{
-    At, CATCHES, Confirmed, MOVING, Seen, check_order, confirm, on_version, open_root, pull_all,
-    refresh,
+    At, CATCHES, Confirmed, MOVING, Seen, check_order, confirm, on_version, pull_all, refresh,
 };
 pub(crate) use self::locked::{read_newest, read_snapshot, store_locked};
 pub(crate) use self::outcome::{Applied, Stored, apply};
-pub(crate) use self::switch::{NewGeneration, renew_lease, switch};
+pub(crate) use self::switch::{WriteGeneration, renew_lease, switch};
 
 /// Whether another host can be faster than a call of this session, so that the call has to run again.
 pub(crate) fn can_be_overtaken(state: &RwLock<State>) -> bool {

@@ -106,26 +106,17 @@ impl Drop for ToolCommand {
     fn drop(&mut self) {
         match self {
             Self::View { path, view_range: _ } | Self::Delete { path } => path.zeroize(),
-            Self::Create { path, file_text } => {
+            Self::Create { path, file_text: other }
+            | Self::Insert { path, insert_line: _, insert_text: other }
+            | Self::Rename { old_path: path, new_path: other }
+            | Self::Search { path, words: other } => {
                 path.zeroize();
-                file_text.zeroize();
+                other.zeroize();
             }
             Self::StrReplace { path, old_str, new_str } => {
                 path.zeroize();
                 old_str.zeroize();
                 new_str.zeroize();
-            }
-            Self::Insert { path, insert_line: _, insert_text } => {
-                path.zeroize();
-                insert_text.zeroize();
-            }
-            Self::Rename { old_path, new_path } => {
-                old_path.zeroize();
-                new_path.zeroize();
-            }
-            Self::Search { path, words } => {
-                path.zeroize();
-                words.zeroize();
             }
         }
     }

@@ -13,7 +13,6 @@ use super::error::ToolError;
 use super::failure::Failure;
 use super::options::ToolOptions;
 use super::result::ToolResult;
-use super::screen::Cleared;
 use super::wording;
 use crate::limits::VIEW_LINES;
 use crate::session::{Open, Session, StoreError};
@@ -22,7 +21,7 @@ use crate::vfs::guard::{Guard, Surroundings};
 use crate::vfs::list::{self, FolderOrFile, Listing};
 use crate::vfs::path::{MemoryPath, echo};
 use crate::vfs::rank::{self, RankQuery};
-use crate::vfs::text::{self, Cut, Shown, is_unclosed};
+use crate::vfs::text::{self, Cut, is_unclosed};
 use crate::vfs::{FileError, arrange, edit, listing, versions};
 
 /// Runs a command. A mistake of the model is an `Ok` result.
@@ -200,17 +199,10 @@ impl Context<'_> {
         let path = self.parse(sent)?;
         self.check_writable()?;
         let limit = self.options.range_characters;
-        let (snippet, cleared) = match self.options.screen.screen() {
-            None => (edit::replace(self.session, &path, old, new, limit)?, Cleared::default()),
-            Some(screen) => screened::edit(
-                self.session,
-                screen,
-                &path,
-                new,
-                |_| Seam::default(),
-                |new, guard| edit::replace_guarded(self.session, &path, (old, new), limit, guard),
-            )?,
+        let replace = |new: &str, guard: &Guard| {
+            edit::replace_guarded(self.session, &path, (old, new), limit, guard)
         };
+        let (snippet, cleared) = self.edit(&path, new, |_| Seam::default(), replace)?;
         let lines = (snippet.first, snippet.last, snippet.lines);
         let content = numbered(wording::edited_with_snippet(), &snippet.text, lines, limit);
         Ok(screened::report(content, &cleared))
@@ -219,26 +211,10 @@ impl Context<'_> {
     fn insert(&self, sent: &str, line: i64, text: &str) -> Result<Wiped<String>, Failure> {
         let path = self.parse(sent)?;
         self.check_writable()?;
-        let cleared = match self.options.screen.screen() {
-            None => {
-                edit::insert(self.session, &path, line, text)?;
-                Cleared::default()
-            }
-            Some(screen) => {
-                let insert = |text: &str, guard: &Guard| {
-                    edit::insert_guarded(self.session, &path, line, text, guard)
-                };
-                screened::edit(
-                    self.session,
-                    screen,
-                    &path,
-                    text,
-                    |around| seam(around, text),
-                    insert,
-                )?
-                .1
-            }
+        let insert = |text: &str, guard: &Guard| {
+            edit::insert_guarded(self.session, &path, line, text, guard)
         };
+        let ((), cleared) = self.edit(&path, text, |around| seam(around, text), insert)?;
         Ok(screened::report(wording::inserted(echo(sent)), &cleared))
     }
 
@@ -271,11 +247,7 @@ fn numbered(
     limit: usize,
 ) -> Wiped<String> {
     let Cut { text, shown } = text::cut(requested, first, limit);
-    let notice = match shown {
-        Shown::All => None,
-        shown => wording::cut_notice(shown, first, last, total),
-    };
-    let notice = notice.unwrap_or_default();
+    let notice = wording::cut_notice(shown, first, last, total).unwrap_or_default();
     // One allocation of the final size: a copy left behind by growth would not be wiped.
     let capacity = header.len() + text::numbered_size(text) + notice.len() + 2;
     let mut content = Wiped::new(String::with_capacity(capacity));

@@ -2,9 +2,7 @@
 //!
 //! A locked or broken store is not among them; the application must act on that.
 
-use super::wording;
 use crate::vfs::path::{PathError, echo};
-use inmost_format::secret::Wiped;
 use std::fmt;
 use zeroize::Zeroize;
 
@@ -39,8 +37,8 @@ pub enum ToolError {
     WrongType {
         /// The field, by the name it was sent under.
         field: &'static str,
-        /// The expected type.
-        expected: ExpectedType,
+        /// The expected type, such as `a string`.
+        expected: &'static str,
     },
     /// The path is not below `/memories`.
     OutsideRoot {
@@ -167,46 +165,6 @@ impl ToolError {
     }
 }
 
-impl ToolError {
-    /// The exact content of the tool result.
-    pub(crate) fn sentence(&self) -> Wiped<String> {
-        match self {
-            Self::InvalidInput { reason } => wording::invalid_input(reason),
-            Self::UnknownCommand { command } => wording::unknown_command(command),
-            Self::MissingParameter { field, command } => wording::missing_parameter(field, command),
-            Self::WrongType { field, expected } => wording::wrong_type(field, *expected),
-            Self::OutsideRoot { path } => wording::outside_root(path),
-            Self::Escape { path } => wording::escape(path),
-            Self::InvalidPath { path, reason } => wording::invalid_path(path, reason),
-            Self::InvalidViewRange { sent, lines } => wording::invalid_view_range(sent, *lines),
-            Self::TooManyLines { path } => wording::too_many_lines(path),
-            Self::NothingToView { path } => wording::nothing_to_view(path),
-            Self::NothingToEdit { path } => wording::nothing_to_edit(path),
-            Self::NotFound { path } => wording::not_found(path),
-            Self::AlreadyExists { path } => wording::already_exists(path),
-            Self::ParentIsFile { file } => wording::parent_is_file(file),
-            Self::EmptyOldStr => wording::empty_old_str().to_owned().into(),
-            Self::NoOccurrence { old_str, path, near } => {
-                wording::no_occurrence(old_str, path, *near)
-            }
-            Self::SeveralOccurrences { old_str, lines, more } => {
-                wording::several_occurrences(old_str, lines, *more)
-            }
-            Self::InvalidInsertLine { insert_line, lines } => {
-                wording::invalid_insert_line(*insert_line, *lines)
-            }
-            Self::DeleteRoot => wording::delete_root().to_owned().into(),
-            Self::RenameRoot => wording::rename_root().to_owned().into(),
-            Self::DestinationExists { new_path } => wording::destination_exists(new_path),
-            Self::IntoItself { old_path } => wording::into_itself(old_path),
-            Self::FileTooLarge { path, limit } => wording::file_too_large(path, *limit),
-            Self::MemoryFull(full) => wording::memory_full(*full),
-            Self::ReadOnly => wording::read_only().to_owned().into(),
-            Self::Screened { kinds } => wording::not_saved(kinds),
-        }
-    }
-}
-
 impl fmt::Display for ToolError {
     /// Written as one string, so that a caller that makes a string of it can wipe every copy.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -252,16 +210,6 @@ impl Drop for ToolError {
 
 impl std::error::Error for ToolError {}
 
-/// The expected type of a field.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum ExpectedType {
-    /// A JSON string.
-    String,
-    /// An integer, an integral number, or a string of digits.
-    Integer,
-}
-
 /// The quota of the whole store that is used up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -296,11 +244,11 @@ mod tests {
                 "Error: Missing required parameter `path` for command view",
             ),
             (
-                ToolError::WrongType { field: "path", expected: ExpectedType::String },
+                ToolError::WrongType { field: "path", expected: "a string" },
                 "Error: Invalid parameter `path`: expected a string",
             ),
             (
-                ToolError::WrongType { field: "insert_line", expected: ExpectedType::Integer },
+                ToolError::WrongType { field: "insert_line", expected: "an integer" },
                 "Error: Invalid parameter `insert_line`: expected an integer",
             ),
             (

@@ -5,7 +5,7 @@
 //! that is large enough from the start. `serde_json` unescapes in a growing buffer that is not wiped, and the text of a
 //! memory must not stay behind in freed memory.
 
-use super::fields::{JsonObject, JsonValue, SentRange};
+use super::wording::reason;
 use inmost_format::secret::Wiped;
 use serde::Deserializer;
 use serde::de::{MapAccess, Visitor};
@@ -15,59 +15,41 @@ use std::fmt;
 /// The values of an object by name.
 pub(super) struct Object<'j>(Vec<(Wiped<String>, &'j RawValue)>);
 
-impl JsonObject for Object<'_> {
-    type Value = RawValue;
-
-    fn get(&self, name: &str) -> Option<&RawValue> {
-        self.0.iter().rev().find(|(other, _)| other.as_str() == name).map(|(_, value)| *value)
+impl Object<'_> {
+    /// The value with this name, unless it is null; of duplicate names, the last.
+    pub(super) fn present(&self, name: &str) -> Option<&RawValue> {
+        let (_, value) = self.0.iter().rev().find(|(other, _)| other.as_str() == name)?;
+        Some(*value).filter(|value| !is_null(value))
     }
 }
 
-impl JsonValue for RawValue {
-    fn is_null(&self) -> bool {
-        self.get() == "null"
-    }
-
-    fn string(&self) -> Option<Wiped<String>> {
-        string(self)
-    }
-
-    fn integer(&self) -> Option<i64> {
-        integer(self)
-    }
-
-    fn range(&self) -> SentRange {
-        match string(self) {
-            Some(text) => range_of_string(&text),
-            None => range_of_list(self.get()),
-        }
-    }
-
-    fn compact(&self) -> Wiped<String> {
-        compact(self)
-    }
+fn is_null(raw: &RawValue) -> bool {
+    raw.get() == "null"
 }
 
-/// The reason why a text is not an object.
+/// What a value says as a range of lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum NoObject {
-    /// Another JSON value, or a text that does not start like an object.
-    NotAnObject,
-    /// Not JSON, or a name with an unpaired surrogate.
-    NotJson,
+pub(super) enum SentRange {
+    /// Nothing: a model has filled in a field that it does not use.
+    Empty,
+    /// The first and the last line.
+    Lines(i64, i64),
+    /// Something else.
+    Unreadable,
 }
 
-/// Reads an object. Its values are checked to be JSON but not decoded.
-pub(super) fn object(json: &str) -> Result<Object<'_>, NoObject> {
+/// Reads an object, or returns the reason why the text is none: another JSON value or a text that does not start like an object; or
+/// no JSON, or a name with an unpaired surrogate. The values of the object are checked to be JSON but not decoded.
+pub(super) fn object(json: &str) -> Result<Object<'_>, &'static str> {
     if !json.trim_start_matches([' ', '\t', '\n', '\r']).starts_with('{') {
-        return Err(NoObject::NotAnObject);
+        return Err(reason::NOT_AN_OBJECT);
     }
     raw_fields(json)
         .and_then(|fields| {
             fields.into_iter().map(|(name, raw)| Some((string(name)?, raw))).collect()
         })
         .map(Object)
-        .ok_or(NoObject::NotJson)
+        .ok_or(reason::NOT_JSON)
 }
 
 fn raw_fields(json: &str) -> Option<Vec<(&RawValue, &RawValue)>> {
@@ -122,29 +104,29 @@ pub(super) fn integer(raw: &RawValue) -> Option<i64> {
     raw.get().starts_with(|c: char| c == '-' || c.is_ascii_digit()).then(|| integral(raw.get()))?
 }
 
-/// Reads a string as a range of lines: some clients send lists as strings, and some fill in fields that they do not use.
-pub(super) fn range_of_string(text: &str) -> SentRange {
-    match text {
-        "" | "null" => SentRange::Empty,
-        list => range_of_list(list.trim_matches([' ', '\t', '\n', '\r'])),
-    }
+/// Reads `raw` as a range of lines: a list, or a string with one, as some clients send it. Some fill in fields that they do not use.
+pub(super) fn range(raw: &RawValue) -> SentRange {
+    let text = string(raw);
+    let list = match text.as_ref().map(|text| text.as_str()) {
+        Some("" | "null") => return SentRange::Empty,
+        Some(list) => list.trim_matches([' ', '\t', '\n', '\r']),
+        None => raw.get(),
+    };
+    range_of_list(list).unwrap_or(SentRange::Unreadable)
 }
 
 /// Reads JSON as a list of two integers, of which the last may be null for the end of the file.
-pub(super) fn range_of_list(json: &str) -> SentRange {
-    let list = || {
-        // Check for a list first: for any other value `serde_json` makes an error that quotes it.
-        json.strip_prefix('[')?;
-        let items: Vec<&RawValue> = serde_json::from_str(json).ok()?;
-        Some(match items.as_slice() {
-            [] => SentRange::Empty,
-            [start, end] if start.is_null() && end.is_null() => SentRange::Empty,
-            [start, end] if end.is_null() => SentRange::Lines(integer(start)?, -1),
-            [start, end] => SentRange::Lines(integer(start)?, integer(end)?),
-            _ => return None,
-        })
-    };
-    list().unwrap_or(SentRange::Unreadable)
+fn range_of_list(json: &str) -> Option<SentRange> {
+    // Check for a list first: for any other value `serde_json` makes an error that quotes it.
+    json.strip_prefix('[')?;
+    let items: Vec<&RawValue> = serde_json::from_str(json).ok()?;
+    match items.as_slice() {
+        [] => Some(SentRange::Empty),
+        [start, end] if is_null(start) && is_null(end) => Some(SentRange::Empty),
+        [start, end] if is_null(end) => Some(SentRange::Lines(integer(start)?, -1)),
+        [start, end] => Some(SentRange::Lines(integer(start)?, integer(end)?)),
+        _ => None,
+    }
 }
 
 /// The text as it was sent, without the white space between tokens.
@@ -207,7 +189,7 @@ fn utf16_unit(text: &str) -> Option<(u16, &str)> {
 }
 
 /// The exact value of a JSON number, if it is integral. `1e400` is integral, `1e-400` is not.
-pub(super) fn integral(number: &str) -> Option<i64> {
+fn integral(number: &str) -> Option<i64> {
     let (is_negative, number) = match number.strip_prefix('-') {
         Some(number) => (true, number),
         None => (false, number),
@@ -370,10 +352,10 @@ mod tests {
             ("\" [1,\\n null] \"", (1, -1)),
         ] {
             let (start, end) = lines;
-            assert_eq!(raw(json).range(), SentRange::Lines(start, end), "{json}");
+            assert_eq!(range(&raw(json)), SentRange::Lines(start, end), "{json}");
         }
         for json in ["[]", "\"\"", "\"null\"", "[null, null]", "\"[]\""] {
-            assert_eq!(raw(json).range(), SentRange::Empty, "{json}");
+            assert_eq!(range(&raw(json)), SentRange::Empty, "{json}");
         }
         for json in [
             "[1]",
@@ -386,7 +368,7 @@ mod tests {
             "{}",
             "\" \"",
         ] {
-            assert_eq!(raw(json).range(), SentRange::Unreadable, "{json}");
+            assert_eq!(range(&raw(json)), SentRange::Unreadable, "{json}");
         }
     }
 
@@ -405,17 +387,17 @@ mod tests {
     #[test]
     fn the_last_of_duplicate_names_wins() {
         let object = object(r#" {"a": 1, "\u0061": [2]} "#).unwrap();
-        assert_eq!(object.get("a").map(RawValue::get), Some("[2]"));
+        assert_eq!(object.present("a").map(RawValue::get), Some("[2]"));
     }
 
     #[test]
     fn a_value_other_than_an_object_is_reported() {
         for json in ["", "null", "[]", "\"{}\"", "1", "\u{feff}{}", "x"] {
-            assert_eq!(object(json).map(|_| ()), Err(NoObject::NotAnObject), "{json}");
+            assert_eq!(object(json).map(|_| ()), Err(reason::NOT_AN_OBJECT), "{json}");
         }
         for json in ["{", "{}x", "{} {}", "{'a':1}", "{\"a\":01}", "{\"a\":NaN}", "{\"\\ud800\":1}"]
         {
-            assert_eq!(object(json).map(|_| ()), Err(NoObject::NotJson), "{json}");
+            assert_eq!(object(json).map(|_| ()), Err(reason::NOT_JSON), "{json}");
         }
     }
 }

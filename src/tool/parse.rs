@@ -8,8 +8,8 @@ use std::mem::take;
 use super::command::ToolCall;
 use super::command::ToolCommand;
 use super::error::ToolError;
-use super::fields::{Field, Fields, JsonObject, JsonValue};
-use super::json::{self, NoObject, Object};
+use super::fields::Field;
+use super::json::{self, Object};
 use super::wording::reason;
 
 impl ToolCall {
@@ -25,23 +25,22 @@ impl ToolCall {
 }
 
 fn parse(json: &str) -> ToolCall {
-    let fields = match json::object(json) {
-        Ok(object) => Fields(object),
-        Err(NoObject::NotAnObject) => return refused(reason::NOT_AN_OBJECT),
-        Err(NoObject::NotJson) => return refused(reason::NOT_JSON),
+    let object = match json::object(json) {
+        Ok(object) => object,
+        Err(reason) => return refused(reason),
     };
-    let tool_use_id = fields.block_id();
+    let tool_use_id = object.block_id();
     // A text cannot contain an unpaired surrogate, so input with one is refused, even in a field that is not used.
     let command = if json::has_unpaired_surrogate(json) {
         Err(ToolError::InvalidInput { reason: reason::UNPAIRED_SURROGATE })
     } else {
-        fields.command_of(|raw| json::object(raw.get()).ok().map(Fields::<Object<'_>>))
+        object.command_of_call()
     };
     ToolCall { tool_use_id, command }
 }
 
 /// A call that is refused for this reason.
-pub(super) fn refused(reason: &'static str) -> ToolCall {
+fn refused(reason: &'static str) -> ToolCall {
     ToolCall { tool_use_id: None, command: Err(ToolError::InvalidInput { reason }) }
 }
 
@@ -55,29 +54,26 @@ const INSERT_TEXT: Field = Field::named("insert_text").or("new_str");
 const OLD_PATH: Field = Field::named("old_path").or("path");
 const NEW_PATH: Field = Field::named("new_path");
 
-impl<O: JsonObject> Fields<O> {
+impl Object<'_> {
     fn is_block(&self) -> bool {
         self.is("type", "tool_use")
     }
 
     /// The id of the block, if this is a block and has one.
-    pub(super) fn block_id(&self) -> Option<String> {
+    fn block_id(&self) -> Option<String> {
         let id = self.is_block().then(|| self.present("id")).flatten();
-        id.and_then(JsonValue::string).map(|mut id| take(&mut *id))
+        id.and_then(json::string).map(|mut id| take(&mut *id))
     }
 
     /// The command in an input, or in the input of a block that is meant for this tool.
-    pub(super) fn command_of<'f, I: JsonObject>(
-        &'f self,
-        input: impl FnOnce(&'f O::Value) -> Option<Fields<I>>,
-    ) -> Result<ToolCommand, ToolError> {
+    fn command_of_call(&self) -> Result<ToolCommand, ToolError> {
         if !self.is_block() {
             return self.command();
         }
         if !self.is("name", "memory") {
             return Err(ToolError::InvalidInput { reason: reason::ANOTHER_TOOL });
         }
-        let input = self.present("input").and_then(input);
+        let input = self.present("input").and_then(|raw| json::object(raw.get()).ok());
         input.ok_or(ToolError::InvalidInput { reason: reason::NO_INPUT })?.command()
     }
 

@@ -1,74 +1,22 @@
 //! Calls that another parser has already read, such as that of a server for the Model Context Protocol.
 
 use inmost_format::secret::{Wipe, Wiped};
+use serde::de::Error;
 use serde::{Deserialize, Deserializer};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::command::ToolCall;
-use super::fields::{Fields, JsonObject, JsonValue, SentRange};
-use super::json::{integral, range_of_list, range_of_string};
-use super::parse::refused;
-use super::wording::reason;
 
 impl<'de> Deserialize<'de> for ToolCall {
     /// Reads the `input` of a `tool_use` block, or the whole block, from any source of a map. An invalid call is not an
     /// error here: its error goes to the model.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut value = Value::deserialize(deserializer)?;
-        let call = match &value {
-            Value::Object(map) => {
-                let fields = Fields(map);
-                let tool_use_id = fields.block_id();
-                let command = fields.command_of(|input| input.as_object().map(Fields));
-                Self { tool_use_id, command }
-            }
-            _ => refused(reason::NOT_AN_OBJECT),
-        };
+        let mut json: Wiped<Vec<u8>> = Wiped::default();
+        let written = serde_json::to_writer(&mut json, &value);
         wipe(&mut value);
-        Ok(call)
-    }
-}
-
-impl JsonObject for &Map<String, Value> {
-    type Value = Value;
-
-    fn get(&self, name: &str) -> Option<&Value> {
-        Map::get(self, name)
-    }
-}
-
-impl JsonValue for Value {
-    fn is_null(&self) -> bool {
-        Value::is_null(self)
-    }
-
-    fn string(&self) -> Option<Wiped<String>> {
-        self.as_str().map(|text| Wiped::new(text.to_owned()))
-    }
-
-    fn integer(&self) -> Option<i64> {
-        match self {
-            Self::Number(number) => integral(&number.to_string()),
-            Self::String(text) => {
-                let digits = text.strip_prefix('-').unwrap_or(text);
-                let is_integer =
-                    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-                is_integer.then(|| integral(text)).flatten()
-            }
-            _ => None,
-        }
-    }
-
-    fn range(&self) -> SentRange {
-        match self {
-            Self::String(text) => range_of_string(text),
-            Self::Array(_) => range_of_list(&self.compact()),
-            _ => SentRange::Unreadable,
-        }
-    }
-
-    fn compact(&self) -> Wiped<String> {
-        Wiped::new(self.to_string())
+        written.map_err(D::Error::custom)?;
+        Ok(Self::parse(&json))
     }
 }
 

@@ -5,8 +5,7 @@
 //! memory or a path are wiped on drop. Some failures begin with `Error: ` and some do not, as in the tool's
 //! documentation.
 
-use super::error::ExceededQuota;
-use super::error::ExpectedType;
+use super::error::{ExceededQuota, ToolError};
 use crate::vfs::FileText;
 use crate::vfs::text::Shown;
 use inmost_format::secret;
@@ -124,83 +123,77 @@ pub(super) fn redacted(count: usize, kinds: &[&str]) -> Wiped<String> {
     sentence!("[{count} redacted: {kinds}]")
 }
 
-// Failures of the input.
+// Failures.
 
-pub(super) fn invalid_input(reason: &str) -> Wiped<String> {
-    sentence!("Error: Invalid tool input: {reason}")
+impl ToolError {
+    /// The exact content of the tool result.
+    pub(crate) fn sentence(&self) -> Wiped<String> {
+        match self {
+            Self::InvalidInput { reason } => sentence!("Error: Invalid tool input: {reason}"),
+            Self::UnknownCommand { command } => sentence!(
+                "Error: Unknown command: {command}. Valid commands: view, create, str_replace, \
+                 insert, delete, rename"
+            ),
+            Self::MissingParameter { field, command } => {
+                sentence!("Error: Missing required parameter `{field}` for command {command}")
+            }
+            Self::WrongType { field, expected } => {
+                sentence!("Error: Invalid parameter `{field}`: expected {expected}")
+            }
+            Self::OutsideRoot { path } => {
+                sentence!("Error: Path must start with /memories, got: {path}")
+            }
+            Self::Escape { path } => {
+                sentence!("Error: Path {path} would escape /memories directory")
+            }
+            Self::InvalidPath { path, reason } => sentence!("Error: Invalid path {path}: {reason}"),
+            Self::InvalidViewRange { sent, lines } => sentence!(
+                "Error: Invalid `view_range`: {sent}. It should be two integers within the lines \
+                 of the file: [1, {lines}]"
+            ),
+            Self::TooManyLines { path } => {
+                sentence!("File {path} exceeds maximum line limit of 999,999 lines.")
+            }
+            Self::NothingToView { path } => {
+                sentence!("The path {path} does not exist. Please provide a valid path.")
+            }
+            Self::NothingToEdit { path } => {
+                sentence!("Error: The path {path} does not exist. Please provide a valid path.")
+            }
+            Self::NotFound { path } => sentence!("Error: The path {path} does not exist"),
+            Self::AlreadyExists { path } => sentence!("Error: File {path} already exists"),
+            Self::ParentIsFile { file } => sentence!("Error: {file} is a file, not a directory"),
+            Self::EmptyOldStr => sentence!("Error: The `old_str` parameter must not be empty."),
+            Self::NoOccurrence { old_str, path, near } => no_occurrence(old_str, path, *near),
+            Self::SeveralOccurrences { old_str, lines, more } => {
+                several_occurrences(old_str, lines, *more)
+            }
+            Self::InvalidInsertLine { insert_line, lines } => sentence!(
+                "Error: Invalid `insert_line` parameter: {insert_line}. It should be within the \
+                 range of lines of the file: [0, {lines}]"
+            ),
+            Self::DeleteRoot => sentence!("Error: Cannot delete the /memories directory itself"),
+            Self::RenameRoot => sentence!("Error: Cannot rename the /memories directory itself"),
+            Self::DestinationExists { new_path } => {
+                sentence!("Error: The destination {new_path} already exists")
+            }
+            Self::IntoItself { old_path } => sentence!("Error: Cannot move {old_path} into itself"),
+            Self::FileTooLarge { path, limit } => {
+                sentence!("Error: File {path} would exceed the maximum size of {limit} bytes.")
+            }
+            Self::MemoryFull(full) => memory_full(*full),
+            Self::ReadOnly => sentence!("Error: Memory is read-only."),
+            Self::Screened { kinds } => {
+                let kinds = kinds.join(", ");
+                sentence!(
+                    "Error: Not saved: the text contains {kinds}. Leave it out and try again."
+                )
+            }
+        }
+    }
 }
 
-pub(super) fn unknown_command(command: &str) -> Wiped<String> {
-    sentence!(
-        "Error: Unknown command: {command}. Valid commands: view, create, str_replace, insert, \
-         delete, rename"
-    )
-}
-
-pub(super) fn missing_parameter(field: &str, command: &str) -> Wiped<String> {
-    sentence!("Error: Missing required parameter `{field}` for command {command}")
-}
-
-pub(super) fn wrong_type(field: &str, expected: ExpectedType) -> Wiped<String> {
-    let expected = match expected {
-        ExpectedType::String => "a string",
-        ExpectedType::Integer => "an integer",
-    };
-    sentence!("Error: Invalid parameter `{field}`: expected {expected}")
-}
-
-// Failures of paths.
-
-pub(super) fn outside_root(path: &str) -> Wiped<String> {
-    sentence!("Error: Path must start with /memories, got: {path}")
-}
-
-pub(super) fn escape(path: &str) -> Wiped<String> {
-    sentence!("Error: Path {path} would escape /memories directory")
-}
-
-pub(super) fn invalid_path(path: &str, reason: &str) -> Wiped<String> {
-    sentence!("Error: Invalid path {path}: {reason}")
-}
-
-// Failures of commands.
-
-pub(super) fn invalid_view_range(sent: &str, lines: u64) -> Wiped<String> {
-    sentence!(
-        "Error: Invalid `view_range`: {sent}. It should be two integers within the lines of the \
-         file: [1, {lines}]"
-    )
-}
-
-pub(super) fn too_many_lines(path: &str) -> Wiped<String> {
-    sentence!("File {path} exceeds maximum line limit of 999,999 lines.")
-}
-
-pub(super) fn nothing_to_view(path: &str) -> Wiped<String> {
-    sentence!("The path {path} does not exist. Please provide a valid path.")
-}
-
-pub(super) fn nothing_to_edit(path: &str) -> Wiped<String> {
-    sentence!("Error: The path {path} does not exist. Please provide a valid path.")
-}
-
-pub(super) fn not_found(path: &str) -> Wiped<String> {
-    sentence!("Error: The path {path} does not exist")
-}
-
-pub(super) fn already_exists(path: &str) -> Wiped<String> {
-    sentence!("Error: File {path} already exists")
-}
-
-pub(super) fn parent_is_file(file: &str) -> Wiped<String> {
-    sentence!("Error: {file} is a file, not a directory")
-}
-
-pub(super) fn empty_old_str() -> &'static str {
-    "Error: The `old_str` parameter must not be empty."
-}
-
-pub(super) fn no_occurrence(old_str: &str, path: &str, near: Option<u64>) -> Wiped<String> {
+fn no_occurrence(old_str: &str, path: &str, near: Option<u64>) -> Wiped<String> {
     let old_str = shortened(old_str);
     let hint = near.map_or_else(String::new, |line| {
         format!("\n[Line {line} differs from it only in spaces, tabs or quotes.]")
@@ -225,7 +218,7 @@ fn shortened(text: &str) -> Wiped<String> {
 /// Characters of `old_str` that an error quotes: a model knows what it has sent.
 const QUOTED_CHARACTERS: usize = 1_000;
 
-pub(super) fn several_occurrences(old_str: &str, lines: &[u64], more: u64) -> Wiped<String> {
+fn several_occurrences(old_str: &str, lines: &[u64], more: u64) -> Wiped<String> {
     let lines = lines.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let old_str = shortened(old_str);
@@ -236,49 +229,13 @@ pub(super) fn several_occurrences(old_str: &str, lines: &[u64], more: u64) -> Wi
     )
 }
 
-pub(super) fn invalid_insert_line(insert_line: i64, lines: u64) -> Wiped<String> {
-    sentence!(
-        "Error: Invalid `insert_line` parameter: {insert_line}. It should be within the range of \
-         lines of the file: [0, {lines}]"
-    )
-}
-
-pub(super) fn delete_root() -> &'static str {
-    "Error: Cannot delete the /memories directory itself"
-}
-
-pub(super) fn rename_root() -> &'static str {
-    "Error: Cannot rename the /memories directory itself"
-}
-
-pub(super) fn destination_exists(new_path: &str) -> Wiped<String> {
-    sentence!("Error: The destination {new_path} already exists")
-}
-
-pub(super) fn into_itself(old_path: &str) -> Wiped<String> {
-    sentence!("Error: Cannot move {old_path} into itself")
-}
-
-pub(super) fn file_too_large(path: &str, limit: u64) -> Wiped<String> {
-    sentence!("Error: File {path} would exceed the maximum size of {limit} bytes.")
-}
-
-pub(super) fn memory_full(full: ExceededQuota) -> Wiped<String> {
+fn memory_full(full: ExceededQuota) -> Wiped<String> {
     let reason = match full {
         ExceededQuota::Files(limit) => format!("it may hold at most {limit} files"),
         ExceededQuota::Bytes(limit) => format!("it may hold at most {limit} bytes of text"),
         ExceededQuota::Shared => "there is no room left".to_owned(),
     };
     sentence!("Error: Memory is full: {reason}")
-}
-
-pub(super) fn read_only() -> &'static str {
-    "Error: Memory is read-only."
-}
-
-pub(super) fn not_saved(kinds: &[&str]) -> Wiped<String> {
-    let kinds = kinds.join(", ");
-    sentence!("Error: Not saved: the text contains {kinds}. Leave it out and try again.")
 }
 
 /// The text for a locked store, with the host's sentence on how to unlock it.

@@ -52,8 +52,7 @@ pub(crate) fn rename_if(
     conditional(session, old, condition, |expected| {
         session.write(|txn| {
             expected.check(&ResolvedPath::new(txn, &txn.root()?, old)?.target)?;
-            rename_in(txn, old, new)?;
-            Ok(txn.number()?)
+            rename_in(txn, old, new)
         })
     })
 }
@@ -84,16 +83,32 @@ pub(crate) fn rename(
     old: &MemoryPath,
     new: &MemoryPath,
 ) -> Result<(), FileError> {
-    session.write(|txn| rename_in(txn, old, new))
+    session.write(|txn| rename_in(txn, old, new)).map(drop)
 }
 
-/// As [`rename`], as part of a transaction.
+/// As [`rename`], as part of a transaction. Returns the number of the change.
 pub(super) fn rename_in(
     txn: &mut Txn<'_>,
     old: &MemoryPath,
     new: &MemoryPath,
-) -> Result<(), FileError> {
+) -> Result<u64, FileError> {
     let (entry, destination) = check_move(txn, old, new)?;
+    // The entry is added before it is removed, so a folder on both paths is never empty in between.
+    put_moved(txn, &entry, (old, new), &destination, |txn| {
+        // The folders on the old path may have changed with the first step.
+        let source = ResolvedPath::new(txn, &txn.root()?, old)?;
+        Ok(folder::remove(txn, old, &source)?)
+    })
+}
+
+/// Puts what moves at its new place, lets it leave the old one, and records that. Returns the number of the change.
+pub(super) fn put_moved(
+    txn: &mut Txn<'_>,
+    entry: &Entry,
+    (old, new): (&MemoryPath, &MemoryPath),
+    destination: &ResolvedPath,
+    leave: impl FnOnce(&mut Txn<'_>) -> Result<(), FileError>,
+) -> Result<u64, FileError> {
     let number = txn.number()?;
     let (file, previous, what) = match entry.what {
         What::File(info) => {
@@ -102,11 +117,8 @@ pub(super) fn rename_in(
         }
         What::Folder => (None, 0, What::Folder),
     };
-    // The entry is added before it is removed, so a folder on both paths is never empty in between.
-    folder::put(txn, new, &destination, (entry.id, entry.tag), what)?;
-    // The folders on the old path may have changed with the first step.
-    let source = ResolvedPath::new(txn, &txn.root()?, old)?;
-    folder::remove(txn, old, &source)?;
+    folder::put(txn, new, destination, (entry.id, entry.tag), what)?;
+    leave(txn)?;
     if let Some(file) = file {
         // The time of its last change stays.
         txn.record_use(&[file.number])?;
@@ -122,7 +134,7 @@ pub(super) fn rename_in(
             retired: Vec::new(),
         })?;
     }
-    Ok(())
+    Ok(number)
 }
 
 /// Removes what was at a path. It becomes a version, or its records are discarded.

@@ -6,7 +6,7 @@ use inmost_format::secret::Wiped;
 
 use super::error::FileError;
 use super::file::FileView;
-use super::folder::{self, ResolvedPath, Target, not_a_folder};
+use super::folder::{self, ResolvedPath};
 use super::path::MemoryPath;
 use super::{text, versions};
 use crate::session::history::{Change, nameless};
@@ -60,15 +60,7 @@ pub(super) fn target(
     overwrite: bool,
 ) -> Result<(ResolvedPath, Option<(Entry, FileInfo)>), FileError> {
     let resolved = ResolvedPath::new(txn, &txn.root()?, path)?;
-    let before = match &resolved.target {
-        Target::Missing { file_at: None } => None,
-        Target::Missing { file_at: Some(depth) } => return Err(not_a_folder(path, *depth)),
-        Target::Entry(entry) => match entry.what {
-            What::File(info) if overwrite => Some((entry.clone(), info)),
-            _ => return Err(FileError::AlreadyExists),
-        },
-        Target::Root(_) => return Err(FileError::AlreadyExists),
-    };
+    let before = resolved.replaced(path, |_| overwrite)?;
     Ok((resolved, before))
 }
 

@@ -3,7 +3,7 @@
 //! A hash is compared before the change, outside the writer queue. Inside it, only the number of the file's last change is
 //! compared, which no two states of the store share.
 
-use inmost_format::record::node::{Entry, File, Text, What};
+use inmost_format::record::node::{Entry, File, Text};
 use inmost_format::record::{NodeSource, RecordError, load_file};
 use sha2::{Digest, Sha256};
 
@@ -30,24 +30,14 @@ impl Expected {
     /// # Errors
     /// [`FileError::Changed`] without the state, which the caller reads.
     pub(super) fn check(self, target: &Target) -> Result<(), FileError> {
-        let found = match target {
-            Target::Entry(entry) => match entry.what {
-                What::File(info) => Some(info.version),
-                What::Folder => None,
-            },
-            Target::Root(_) => None,
-            Target::Missing { .. } => {
-                return match self {
-                    Self::Anything | Self::Absent => Ok(()),
-                    Self::Version(_) => Err(FileError::Changed(None)),
-                };
+        let is_met = match self {
+            Self::Anything => true,
+            Self::Absent => matches!(target, Target::Missing { .. }),
+            Self::Version(version) => {
+                target.file().is_some_and(|(_, info)| info.version == version)
             }
         };
-        match self {
-            Self::Anything => Ok(()),
-            Self::Version(version) if found == Some(version) => Ok(()),
-            Self::Absent | Self::Version(_) => Err(FileError::Changed(None)),
-        }
+        if is_met { Ok(()) } else { Err(FileError::Changed(None)) }
     }
 }
 
@@ -100,16 +90,12 @@ pub(crate) fn state(
     session: &Session,
     path: &MemoryPath,
 ) -> Result<Option<FileVersion>, FileError> {
-    session.read(|open| match ResolvedPath::new(open, open.root(), path)?.target {
-        Target::Entry(entry) => match entry.what {
-            What::File(info) => {
-                let head = load_file(open, entry.head(), &entry.tag)?;
-                let sha256 = hash(open, &entry, &head)?;
-                Ok(Some(FileVersion { version: info.version, bytes: info.bytes, sha256 }))
-            }
-            What::Folder => Ok(None),
-        },
-        Target::Root(_) | Target::Missing { .. } => Ok(None),
+    session.read(|open| {
+        let target = ResolvedPath::new(open, open.root(), path)?.target;
+        let Some((entry, info)) = target.file() else { return Ok(None) };
+        let head = load_file(open, entry.head(), &entry.tag)?;
+        let sha256 = hash(open, entry, &head)?;
+        Ok(Some(FileVersion { version: info.version, bytes: info.bytes, sha256 }))
     })
 }
 

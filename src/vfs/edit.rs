@@ -115,11 +115,8 @@ pub(crate) fn check_target(
     session.write(|txn| target(txn, path, overwrite).map(drop))
 }
 
-/// Replaces the only occurrence of `old`. The snippet has up to two lines before and after the change, read as for a
-/// view of `view_limit` characters.
-///
-/// # Errors
-/// [`FileError::NotFound`], [`FileError::EmptySearch`], [`FileError::NoMatch`], [`FileError::SeveralMatches`]; a quota.
+/// As [`replace_guarded`], wherever the text is.
+#[cfg(test)]
 pub(crate) fn replace(
     session: &Session,
     path: &MemoryPath,
@@ -130,10 +127,12 @@ pub(crate) fn replace(
     replace_guarded(session, path, (old, new), view_limit, &Guard::open())
 }
 
-/// As [`replace`], if the guard allows it.
+/// Replaces the only occurrence of `old`, if the guard allows it. The snippet has up to two lines before and after the change, read
+/// as for a view of `view_limit` characters.
 ///
 /// # Errors
-/// Those of [`replace`], and the end of an attempt that the guard stops.
+/// [`FileError::NotFound`], [`FileError::EmptySearch`], [`FileError::NoMatch`], [`FileError::SeveralMatches`]; a quota; the end
+/// of an attempt that the guard stops.
 pub(crate) fn replace_guarded(
     session: &Session,
     path: &MemoryPath,
@@ -171,10 +170,8 @@ pub(crate) fn replace_guarded(
     }
 }
 
-/// Inserts text after a line, by the tool's rule for line ends.
-///
-/// # Errors
-/// [`FileError::NotFound`], [`FileError::NoSuchLine`]; a quota.
+/// As [`insert_guarded`], wherever the line is.
+#[cfg(test)]
 pub(crate) fn insert(
     session: &Session,
     path: &MemoryPath,
@@ -184,10 +181,10 @@ pub(crate) fn insert(
     insert_guarded(session, path, line, text, &Guard::open())
 }
 
-/// As [`insert`], if the guard allows it.
+/// Inserts text after a line, by the tool's rule for line ends, if the guard allows it.
 ///
 /// # Errors
-/// Those of [`insert`], and the end of an attempt that the guard stops.
+/// [`FileError::NotFound`], [`FileError::NoSuchLine`]; a quota; the end of an attempt that the guard stops.
 pub(crate) fn insert_guarded(
     session: &Session,
     path: &MemoryPath,
@@ -252,10 +249,11 @@ fn run<T>(
         let id = plan.entry.id;
         let keeps = txn.keeps_versions()?;
         let mut head = plan.head.clone();
-        let mut sink = EditSink::new(txn, keeps.then_some(plan.head.next_index));
+        let last_index = keeps.then_some(plan.head.next_index);
+        let mut sink = EditSink { txn, last_index, retired: Vec::new() };
         let mut owner = Owner { sink: &mut sink, object: id, next_index: &mut head.next_index };
         rope::splice(&mut owner, &mut head.body, plan.range.clone(), &plan.text)?;
-        let retired = sink.into_retired();
+        let retired = sink.retired;
         let mut info = FileInfo {
             bytes: head.body.count().bytes,
             lines: rope::lines(txn, id, &head.body)?,
@@ -330,18 +328,8 @@ struct EditSink<'t, 'a> {
     txn: &'t mut Txn<'a>,
     /// The last index that the file had given out before the edit. Nodes up to it stay. `None` if no versions are kept.
     last_index: Option<u64>,
-    retired: Vec<Retired>,
-}
-
-impl<'t, 'a> EditSink<'t, 'a> {
-    fn new(txn: &'t mut Txn<'a>, last_index: Option<u64>) -> Self {
-        Self { txn, last_index, retired: Vec::new() }
-    }
-
     /// The nodes that the edit took out of use and that stay.
-    fn into_retired(self) -> Vec<Retired> {
-        self.retired
-    }
+    retired: Vec<Retired>,
 }
 
 impl NodeSource for EditSink<'_, '_> {

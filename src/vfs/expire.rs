@@ -9,14 +9,13 @@ mod report;
 use std::time::Duration;
 
 use inmost_format::record::history::Operation;
-use inmost_format::record::node::What;
 use inmost_format::record::readings::{self, Reading};
 
 use self::plan::{Candidate, Plan};
 pub use self::report::{ExpiredFile, ExpiryHindrance, ExpiryReport, ExpiryStatus};
 use super::arrange;
 use super::error::FileError;
-use super::folder::{self, ResolvedPath, Target};
+use super::folder::{self, ResolvedPath};
 use super::path::MemoryPath;
 use crate::session::ledger::{DAY, load_ledger};
 use crate::session::{ExpirySettings, Open, Session, StoreError, Txn, now, time_of};
@@ -39,8 +38,10 @@ pub(crate) fn expire(
         return Ok(report);
     }
     match plan.hindrance {
-        Some(ExpiryHindrance::ClockInDoubt) => session.write(|txn| restart(txn, false))?,
-        Some(ExpiryHindrance::LedgerDamaged) => session.write(|txn| restart(txn, true))?,
+        Some(ExpiryHindrance::ClockInDoubt) => restart_all(session)?,
+        Some(ExpiryHindrance::LedgerDamaged) => {
+            session.write(|txn| Ok::<_, FileError>(txn.begin_ledger_anew()?))?;
+        }
         _ => {}
     }
     let mut unneeded = plan.unneeded;
@@ -67,9 +68,9 @@ pub(crate) fn at_unlock(session: &Session) -> Result<(), FileError> {
     session.write(|txn| Ok(txn.note_expiry()?))
 }
 
-/// Makes every file count as used now, if the store records readings.
+/// Makes every file count as used now, if the store records readings: it is not known when they were.
 pub(crate) fn restart_all(session: &Session) -> Result<(), FileError> {
-    session.write(|txn| restart(txn, false))
+    session.write(|txn| Ok(txn.restart_expiry()?))
 }
 
 /// For how long a file must be unused to expire now; `None` if none does.
@@ -102,16 +103,6 @@ pub(crate) fn status(open: &Open) -> ExpiryStatus {
     }
 }
 
-/// Sets whether readings are recorded.
-pub(crate) fn set(session: &Session, settings: ExpirySettings) -> Result<(), StoreError> {
-    session.write(|txn| Ok(txn.set_expiry_settings(settings)?))
-}
-
-/// Makes every file count as used now: it is not known when they were.
-fn restart(txn: &mut Txn<'_>, anew: bool) -> Result<(), FileError> {
-    Ok(if anew { txn.begin_ledger_anew() } else { txn.restart_expiry() }?)
-}
-
 /// Deletes a file as planned. Returns the number of the change; `None` if the file was used or moved meanwhile.
 fn remove(
     txn: &mut Txn<'_>,
@@ -119,8 +110,7 @@ fn remove(
     candidate: &Candidate,
 ) -> Result<Option<u64>, FileError> {
     let resolved = ResolvedPath::new(txn, &txn.root()?, path)?;
-    let Target::Entry(entry) = &resolved.target else { return Ok(None) };
-    let What::File(info) = entry.what else { return Ok(None) };
+    let Some((entry, info)) = resolved.target.file() else { return Ok(None) };
     let is_planned = (info.number, info.version) == (candidate.number, candidate.version);
     if !is_planned
         || txn.is_waiting(info.number)

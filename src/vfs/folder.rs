@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use inmost_format::crypto::rng;
-use inmost_format::record::node::{Entry, Folder, Name, Root, Totals, What};
+use inmost_format::record::node::{Entry, FileInfo, Folder, Name, Root, Totals, What};
 use inmost_format::record::tree::{Body, Owner};
 use inmost_format::record::{
     NodeSink, NodeSource, ObjectId, RecordError, RecordId, Tag, load_folder,
@@ -38,6 +38,19 @@ pub(crate) enum Target {
         /// The number of leading names in the path of a file that is in place of a folder, if there is one.
         file_at: Option<usize>,
     },
+}
+
+impl Target {
+    /// The file at the path, if there is one.
+    pub(crate) fn file(&self) -> Option<(&Entry, FileInfo)> {
+        match self {
+            Self::Entry(entry) => match entry.what {
+                What::File(info) => Some((entry, info)),
+                What::Folder => None,
+            },
+            Self::Root(_) | Self::Missing { .. } => None,
+        }
+    }
 }
 
 /// A folder on the path, with its entry for the next name.
@@ -84,6 +97,23 @@ impl ResolvedPath {
             }
         }
         Ok(Self { steps, target })
+    }
+
+    /// The file that something put at this path replaces; `None` if the path is free.
+    ///
+    /// # Errors
+    /// [`FileError::AlreadyExists`] for a folder, or a file that must not be replaced; [`FileError::NotAFolder`].
+    pub(super) fn replaced(
+        &self,
+        path: &MemoryPath,
+        may_be: impl Fn(&FileInfo) -> bool,
+    ) -> Result<Option<(Entry, FileInfo)>, FileError> {
+        match (&self.target, self.target.file()) {
+            (Target::Missing { file_at: None }, _) => Ok(None),
+            (Target::Missing { file_at: Some(depth) }, _) => Err(not_a_folder(path, *depth)),
+            (_, Some((entry, info))) if may_be(&info) => Ok(Some((entry.clone(), info))),
+            _ => Err(FileError::AlreadyExists),
+        }
     }
 
     /// The totals of the whole store, if a folder was read.

@@ -84,9 +84,7 @@ impl SearchQuery {
                 FileError::InvalidPattern(reason.to_owned())
             })
     }
-}
 
-impl SearchQuery {
     /// The trigrams of every text that has a match; none for an expression that is more than a text.
     fn trigrams(&self) -> Trigrams {
         if self.is_regex && regex::escape(&self.pattern) != self.pattern {

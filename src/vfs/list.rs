@@ -25,6 +25,8 @@ pub(crate) struct Listing {
     folder: Option<(ObjectId, Tag)>,
     /// Bytes of all visible files below.
     pub(crate) bytes: u64,
+    /// Bytes of all files below, hidden ones included.
+    all_bytes: u64,
     /// Visible entries one and two levels below.
     pub(crate) entries: u64,
 }
@@ -51,7 +53,8 @@ pub(crate) fn find(
         None => Totals::default(),
     };
     let entries = totals.visible_children.saturating_add(totals.visible_grandchildren);
-    Ok(FolderOrFile::Folder(Listing { folder, bytes: totals.visible_bytes, entries }))
+    let (bytes, all_bytes) = (totals.visible_bytes, totals.bytes);
+    Ok(FolderOrFile::Folder(Listing { folder, bytes, all_bytes, entries }))
 }
 
 impl Listing {
@@ -66,30 +69,7 @@ impl Listing {
         let Some((object, tag)) = &self.folder else { return Ok(()) };
         let source = &ReadAhead::new(open, Scope::folders(2));
         let mut room = limit;
-        visible(source, *object, tag, &mut |entry| {
-            if room == 0 {
-                return Ok(false);
-            }
-            room -= 1;
-            let bytes = bytes_of(source, entry)?;
-            let name = entry.name.as_str();
-            let is_folder = entry.what == What::Folder;
-            show(&Item { folder: None, name, is_folder, bytes });
-            if !is_folder {
-                return Ok(true);
-            }
-            visible(source, entry.id, &entry.tag, &mut |below| {
-                if room == 0 {
-                    return Ok(false);
-                }
-                room -= 1;
-                let bytes = bytes_of(source, below)?;
-                let is_folder = below.what == What::Folder;
-                show(&Item { folder: Some(name), name: below.name.as_str(), is_folder, bytes });
-                Ok(true)
-            })?;
-            Ok(true)
-        })
+        show_in(source, (*object, tag), None, &mut room, &mut show)
     }
 }
 
@@ -102,14 +82,10 @@ pub(crate) fn metadata(
     root: &Root,
     path: &MemoryPath,
 ) -> Result<Metadata, FileError> {
-    let folder = match ResolvedPath::new(source, root, path)?.target {
-        Target::Missing { .. } => return Err(FileError::NotFound),
-        Target::Root(None) => return Ok(Metadata::of_folder(0)),
-        Target::Root(Some(folder)) => folder,
-        Target::Entry(entry) if entry.what == What::Folder => (entry.id, entry.tag),
-        Target::Entry(entry) => return Ok(Metadata::of(&entry, 0)),
-    };
-    Ok(Metadata::of_folder(load_folder(source, folder.0, &folder.1)?.totals.bytes))
+    Ok(match find(source, root, path)? {
+        FolderOrFile::Folder(folder) => Metadata::of_folder(folder.all_bytes),
+        FolderOrFile::File(entry) => Metadata::of(&entry, 0),
+    })
 }
 
 /// Up to `most` entries of a folder after a cursor, hidden ones included.
@@ -158,17 +134,27 @@ pub(crate) fn page(
     Ok(Page::new(items, next))
 }
 
-fn visible(
+/// Shows the visible entries of a folder while there is room. Without `between` it is the listed folder, and those one level below
+/// each sub-folder follow it.
+fn show_in(
     source: &impl NodeSource,
-    object: ObjectId,
-    tag: &Tag,
-    visit: &mut impl FnMut(&Entry) -> Result<bool, RecordError>,
+    (object, tag): (ObjectId, &Tag),
+    between: Option<&str>,
+    room: &mut usize,
+    show: &mut impl FnMut(&Item<'_>),
 ) -> Result<(), RecordError> {
     let head = load_folder(source, object, tag)?;
     head.body.visit(source, object, 0, &mut |_, leaf: &Entries| {
         for entry in leaf.0.iter().filter(|entry| !is_hidden(entry.name.as_str())) {
-            if !visit(entry)? {
+            if *room == 0 {
                 return Ok(false);
+            }
+            *room -= 1;
+            let bytes = bytes_of(source, entry)?;
+            let (name, is_folder) = (entry.name.as_str(), entry.what == What::Folder);
+            show(&Item { folder: between, name, is_folder, bytes });
+            if is_folder && between.is_none() {
+                show_in(source, (entry.id, &entry.tag), Some(name), room, show)?;
             }
         }
         Ok(true)

@@ -58,20 +58,32 @@ impl<'a> NewText<'a> {
         let Some((resolved, before)) = self.place(txn)? else { return Ok(None) };
         let id = write_records(txn, self.text)?;
         let info = self.info(before.as_ref());
-        let operation = self.operation(before.is_some());
-        let before_number = before.as_ref().map(|(_, before)| before.number);
-        set_entry(txn, (self.path, &resolved), (id, Tag::default()), info, before, operation)?;
-        self.record_use(txn, before_number)?;
-        Ok(Some(txn.number()?))
+        self.put(txn, &resolved, (id, Tag::default()), info, before).map(Some)
     }
 
-    /// Records that the file is used now, if it gets an earlier time.
-    pub(super) fn record_use(&self, txn: &mut Txn<'_>, file: Option<u64>) -> Result<(), FileError> {
+    /// Puts the file with its records at its [`place`](Self::place). Returns the number of the change.
+    pub(super) fn put(
+        &self,
+        txn: &mut Txn<'_>,
+        resolved: &ResolvedPath,
+        object: (ObjectId, Tag),
+        info: FileInfo,
+        before: Option<(Entry, FileInfo)>,
+    ) -> Result<u64, FileError> {
+        let file = before.as_ref().map(|(_, before)| before.number);
+        // What the history says about writing it.
+        let operation = match self.existing {
+            Existing::Compare { .. } => Operation::Imported,
+            _ if before.is_some() => Operation::Modified,
+            _ => Operation::Created,
+        };
+        set_entry(txn, (self.path, resolved), object, info, before, operation)?;
         if self.modified.is_some() {
+            // It is used now, although its time is earlier.
             let file = file.map_or_else(|| txn.number(), Ok)?;
             txn.record_use(&[file])?;
         }
-        Ok(())
+        Ok(txn.number()?)
     }
 
     /// Checks that the text may be written, and returns its place. `None` if the text is there already.
@@ -102,15 +114,6 @@ impl<'a> NewText<'a> {
         let modified = self.modified.unwrap_or_else(now);
         let created = self.created.or(before.map(|(_, info)| info.created)).unwrap_or(modified);
         info_of(self.text, created, modified)
-    }
-
-    /// What the history says about writing it.
-    pub(super) fn operation(&self, replaces: bool) -> Operation {
-        match self.existing {
-            Existing::Compare { .. } => Operation::Imported,
-            _ if replaces => Operation::Modified,
-            _ => Operation::Created,
-        }
     }
 }
 

@@ -7,7 +7,7 @@ use super::escape::{Meaning, meaning};
 use super::name::{self, InvalidPath};
 use crate::limits::{PATH_BYTES, SEGMENT_BYTES};
 use inmost_format::limits::PATH_DEPTH;
-use inmost_format::secret::Wiped;
+use inmost_format::secret::{self, Wiped};
 use std::fmt;
 use std::sync::Arc;
 use unicode_normalization::UnicodeNormalization;
@@ -151,11 +151,7 @@ impl MemoryPath {
 
     /// The canonical path in the whole store.
     pub(super) fn in_store(&self) -> Wiped<String> {
-        let (folder, below) = (self.subtree.folder(), self.below_root());
-        let mut text = Wiped::new(String::with_capacity(folder.len() + below.len()));
-        text.push_str(folder);
-        text.push_str(below);
-        text
+        secret::join(&[self.subtree.folder(), self.below_root()])
     }
 
     /// The subtree of this folder, which must be a path of the whole store.

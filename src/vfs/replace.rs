@@ -3,7 +3,7 @@
 use inmost_format::record::Tag;
 
 use super::arrange;
-use super::change::{set_entry, target};
+use super::change::target;
 use super::conditional::{expectation, state};
 use super::error::FileError;
 use super::file::{self, FileView};
@@ -85,11 +85,7 @@ fn put(
             None => (write_records(txn, file.text)?, Tag::default()),
         };
         let (resolved, before) = file.place(txn)?.ok_or(FileError::NotFound)?;
-        let number = before.as_ref().map(|(_, before)| before.number);
-        let operation = file.operation(before.is_some());
-        set_entry(txn, (file.path, &resolved), object, info, before, operation)?;
-        file.record_use(txn, number)?;
-        Ok::<_, FileError>(txn.number()?)
+        file.put(txn, &resolved, object, info, before)
     })?;
     Ok(numbers.last().copied().unwrap_or_default())
 }

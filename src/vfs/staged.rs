@@ -4,7 +4,7 @@
 //! Until then it is not visible; after a crash it is reaped. An edit that moves much text does the same with the whole
 //! new text of the file.
 
-use inmost_format::secret::Wiped;
+use inmost_format::secret::{self, Wiped};
 
 use super::change::{self, Plan, check_quotas, new_info, set_entry, target};
 use super::error::FileError;
@@ -34,11 +34,7 @@ pub(super) fn write(session: &Session, new: &NewText<'_>) -> Result<Option<u64>,
             let (staged, _) = finish(txn, id, &staged_name)?;
             // The earlier steps have committed, so the folders on the path have new tags.
             let (resolved, _) = target(txn, new.path, true)?;
-            let (object, operation) = ((id, staged.tag), new.operation(before.is_some()));
-            let number = before.as_ref().map(|(_, before)| before.number);
-            set_entry(txn, (new.path, &resolved), object, info, before, operation)?;
-            new.record_use(txn, number)?;
-            Ok::<_, FileError>(Some(txn.number()?))
+            new.put(txn, &resolved, (id, staged.tag), info, before).map(Some)
         })
     })
 }
@@ -163,10 +159,5 @@ fn changed(text: &str, plan: &Plan) -> Result<Wiped<String>, FileError> {
         Some((text.get(..start)?, text.get(end..)?))
     })();
     let (head, tail) = parts.ok_or(rope::BROKEN)?;
-    let length = head.len().saturating_add(plan.text.len()).saturating_add(tail.len());
-    let mut changed = Wiped::new(String::with_capacity(length));
-    changed.push_str(head);
-    changed.push_str(&plan.text);
-    changed.push_str(tail);
-    Ok(changed)
+    Ok(secret::join(&[head, plan.text.as_str(), tail]))
 }

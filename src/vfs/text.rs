@@ -3,7 +3,7 @@
 //! One line rule holds everywhere: a line ends at `\n`, and a final `\n` opens no new line. A character is a Unicode
 //! scalar value. These functions do no I/O and contain no texts for the model.
 
-use inmost_format::secret::Wiped;
+use inmost_format::secret::{self, Wiped};
 
 /// The number of lines: `a\nb\n` and `a\nb` have two, the empty text has none.
 pub(crate) fn count_lines(text: &str) -> u64 {
@@ -77,17 +77,10 @@ pub(crate) fn numbered_size(text: &str) -> usize {
 /// start of a line or the end of the file. So *h* is unclosed exactly if the offset is the end of an unclosed file, and
 /// only in that case does the text stay unclosed. One fact remains.
 pub(crate) fn insertion(text: &str, at_end_of_unclosed_file: bool) -> Wiped<String> {
-    let mut bytes = Wiped::new(String::with_capacity(text.len().saturating_add(1)));
     if at_end_of_unclosed_file {
-        bytes.push('\n');
-        bytes.push_str(text);
-    } else {
-        bytes.push_str(text);
-        if !text.ends_with('\n') {
-            bytes.push('\n');
-        }
+        return secret::join(&["\n", text]);
     }
-    bytes
+    secret::join(&[text, if text.ends_with('\n') { "" } else { "\n" }])
 }
 
 /// The part of the requested lines that fits a view.

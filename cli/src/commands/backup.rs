@@ -24,7 +24,6 @@ use crate::progress::Progress;
 use crate::store::opening::OpenOptions;
 use crate::store::{naming, place};
 use crate::{json_line, streams};
-use inmost_console::Wiped;
 
 /// Make a backup of a store; list, check or restore backups
 ///
@@ -116,16 +115,13 @@ impl Backup {
         }
         let copy = &report.verified;
         if self.json {
-            let mut line = Wiped::default();
-            let object = Object {
+            return json_line::print(&Object {
                 backup: report.number,
                 files: copy.files,
                 bytes: copy.bytes,
                 added_bytes: report.added_bytes,
                 removed: &report.removed,
-            };
-            json_line::append(&object, &mut line)?;
-            return print(line.as_slice());
+            });
         }
         let removed = match u64::try_from(report.removed.len()).unwrap_or(u64::MAX) {
             0 => String::new(),

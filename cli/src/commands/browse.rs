@@ -55,7 +55,6 @@ impl Browse {
             // The browser reads standard input.
             let store = self.store.open(&OpenOptions {
                 input: Input::Taken,
-                hint_compaction: false,
                 readings: Readings::DoNotCount,
                 actor: self.actor.actor(),
                 ..OpenOptions::default()

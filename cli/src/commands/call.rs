@@ -92,7 +92,6 @@ impl Call {
             unused: Unused::Expire,
             restrictions: self.restrictions.clone(),
             create: if self.create { Create::IfMissing(new) } else { Create::Never },
-            hint_compaction: false,
             actor: self.actor.actor(),
             ..OpenOptions::default()
         })?;
@@ -101,8 +100,19 @@ impl Call {
 
     fn run_all(&self, tool: &MemoryTool) -> Result<(), Failure> {
         let mut output = streams::output().map_err(|error| Failure::output(&error))?;
+        self.for_each(|json| match json {
+            Some(json) => self.run_call(tool, json, &mut output),
+            None => self.write(&too_long(), None, &mut output),
+        })
+    }
+
+    /// Runs the call of the command line, or that of each line of standard input; `None` is a line that is too long.
+    fn for_each(
+        &self,
+        mut run: impl FnMut(Option<&[u8]>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         if let Some(json) = &self.json {
-            return self.run_call(tool, json.as_encoded_bytes(), &mut output);
+            return run(Some(json.as_encoded_bytes()));
         }
         if io::stdin().is_terminal() {
             streams::hint(
@@ -114,8 +124,8 @@ impl Call {
         while let Some(line) = lines.next().map_err(|error| Failure::input(&error))? {
             match line {
                 Line::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => {}
-                Line::Whole(line) => self.run_call(tool, line, &mut output)?,
-                Line::TooLong => self.write(&too_long(), None, &mut output)?,
+                Line::Whole(line) => run(Some(line))?,
+                Line::TooLong => run(None)?,
             }
         }
         Ok(())

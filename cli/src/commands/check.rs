@@ -11,7 +11,7 @@ use crate::progress::Progress;
 use crate::recovered::Problem;
 use crate::store::naming;
 use crate::store::opening::Held;
-use crate::{display, sandbox};
+use crate::{display, json_line, sandbox};
 
 /// Read and authenticate everything in a store, and list the problems
 ///
@@ -56,13 +56,12 @@ impl Check {
         }
         let (report, refusal) = self.check()?;
         let refusal = refusal.map(|error| error.to_string());
-        let text = if self.json {
-            as_json(&report, refusal.as_deref())?
+        if self.json {
+            print_json(&report, refusal.as_deref())?;
         } else {
-            refusal.iter().fold(String::new(), |text, error| text + error + "\n")
-                + &as_text(&report, refusal.is_some())
-        };
-        print(text.as_bytes())?;
+            let refused = refusal.as_ref().map_or_else(String::new, |error| format!("{error}\n"));
+            print((refused + &as_text(&report, refusal.is_some())).as_bytes())?;
+        }
         match refusal {
             None if report.problems.is_empty() => Ok(()),
             refusal => Err(damaged(&report, refusal.is_some())),
@@ -83,7 +82,7 @@ impl Check {
             .attempt(&mut vault, |vault, secret| vault.unlock_with(secret.credential()))?;
         match opened {
             Ok(session) => {
-                self.store.warn_of_anchor(session.status()?.anchor);
+                self.store.open.warn_of_anchor(session.status()?.anchor);
                 let report = session.check_reporting(&mut |records| progress.update(records));
                 session.lock();
                 Ok((report?, None))
@@ -144,8 +143,8 @@ struct Object<'a> {
     unlisted: u64,
 }
 
-pub(super) fn as_json(report: &CheckReport, not_opened: Option<&str>) -> Result<String, Failure> {
-    let object = Object {
+pub(super) fn print_json(report: &CheckReport, not_opened: Option<&str>) -> Result<(), Failure> {
+    json_line::print(&Object {
         clean: report.problems.is_empty() && not_opened.is_none(),
         not_opened,
         records: report.records,
@@ -154,10 +153,7 @@ pub(super) fn as_json(report: &CheckReport, not_opened: Option<&str>) -> Result<
         orphans: report.orphans,
         problems: report.problems.iter().map(Problem::of).collect(),
         unlisted: report.unlisted,
-    };
-    // Serialising strings and numbers into memory cannot fail.
-    let line = serde_json::to_string(&object).map_err(|error| Failure::output(&error.into()))?;
-    Ok(line + "\n")
+    })
 }
 
 /// The failure of a check that found problems.

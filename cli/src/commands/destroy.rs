@@ -7,6 +7,7 @@ use crate::confirm;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use crate::store::naming;
+use crate::store::opening::in_use;
 
 /// Destroy a store permanently
 ///
@@ -32,7 +33,7 @@ impl Destroy {
         }
         match Vault::open(&place) {
             // Reported before the question.
-            Err(StoreError::InUse(process)) => return Err(self.place.in_use(process)),
+            Err(StoreError::InUse(process)) => return Err(in_use(&place, process)),
             Err(
                 error @ (StoreError::NotAStore
                 | StoreError::OtherOwner { .. }

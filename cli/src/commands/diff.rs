@@ -16,7 +16,6 @@ use crate::style::{ColorArgs, painted_diff};
 use crate::times::parse_moment;
 use crate::version_diff::{Side, unified};
 use crate::version_name::{self, VersionName};
-use inmost_console::Wiped;
 
 /// Show what a version changed, or the differences between two versions, as a unified diff
 ///
@@ -73,11 +72,9 @@ impl Diff {
         drop(store);
         let diff = unified(&old, &new)?;
         if self.json {
-            let mut line = Wiped::default();
             // The diff of two texts in UTF-8 is UTF-8.
             let diff = std::str::from_utf8(diff.as_slice()).unwrap_or_default();
-            json_line::append(&Object { from: old.number, to: new.number, diff }, &mut line)?;
-            return print(line.as_slice());
+            return json_line::print(&Object { from: old.number, to: new.number, diff });
         }
         if diff.as_slice().is_empty() {
             return print(b"The texts are the same.\n");
@@ -86,7 +83,7 @@ impl Diff {
         if !style.is_on() && !io::stdout().is_terminal() {
             return print(diff.as_slice());
         }
-        pager::page(&[painted_diff(diff.as_slice(), style).as_slice()])
+        pager::page(painted_diff(diff.as_slice(), style).as_slice())
     }
 }
 

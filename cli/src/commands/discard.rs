@@ -38,14 +38,10 @@ pub(crate) struct Discard {
 
 impl Discard {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let options = OpenOptions { hint_compaction: false, ..OpenOptions::default() };
-        let store = self.store.open(&options)?;
+        let store = self.store.open(&OpenOptions::default())?;
         let found = store.set_aside()?;
-        if found.is_empty() && !self.json {
-            return print(b"Nothing is set aside.\n");
-        }
         if found.is_empty() {
-            return Ok(());
+            return if self.json { Ok(()) } else { print(b"Nothing is set aside.\n") };
         }
         self.print(&found, false)?;
         confirm::ask(self.yes, "Type yes to remove this: ", "yes")?;

@@ -43,11 +43,7 @@ impl Edit {
 
         let editor = crate::editor::Editor::from_environment()?;
         // The editor reads standard input.
-        let options = OpenOptions {
-            input: Input::Taken,
-            actor: self.actor.actor(),
-            ..OpenOptions::default()
-        };
+        let options = OpenOptions { input: Input::Taken, ..OpenOptions::changing(&self.actor) };
         let store = self.store.open(&options)?;
         editing::edit(&store, &self.path, &editor)
     }

@@ -84,9 +84,7 @@ pub(crate) enum Switch {
 
 impl Expire {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let store = self
-            .store
-            .open(&OpenOptions { actor: self.actor.actor(), ..OpenOptions::default() })?;
+        let store = self.store.open(&OpenOptions::changing(&self.actor))?;
         let Some(unused_for) = self.unused_for else {
             let expiry = store.expiry();
             if let Some(settings) = self.settings(expiry.status()?.settings) {
@@ -125,9 +123,7 @@ impl Expire {
 
     fn show(&self, status: &ExpiryStatus) -> Result<(), Failure> {
         if self.json {
-            let mut line = Wiped::default();
-            json_line::append(&Object::of(status), &mut line)?;
-            return print(line.as_slice());
+            return json_line::print(&Object::of(status));
         }
         let mut text = String::new();
         for (name, value) in lines(status) {
@@ -150,15 +146,14 @@ impl Expire {
                 nothing_because: report.hindrance,
             };
             json_line::append(&total, &mut lines)?;
-            print(lines.as_slice())?;
         } else if report.hindrance.is_none() {
             for file in &report.files {
                 lines.append(line_of(file).as_bytes());
             }
             lines.append(display::unlisted(report.unlisted).as_bytes());
             lines.append(self.summary(report, keeps_versions).as_bytes());
-            print(lines.as_slice())?;
         }
+        print(lines.as_slice())?;
         match report.hindrance {
             None => Ok(()),
             Some(hindrance) => {

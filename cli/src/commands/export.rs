@@ -74,7 +74,7 @@ impl Export {
             self.plain.display()
         );
         confirm::ask(self.yes, &question, "yes")?;
-        let mut vault = match self.store.hold_without_recording()? {
+        let mut vault = match self.store.hold_to_read()? {
             Held::Daemon(client) => return self.finish(self.copy(&OpenStore::Daemon(client))?),
             Held::Here(vault) => vault,
         };
@@ -83,7 +83,7 @@ impl Export {
             .attempt(&mut vault, |vault, secret| vault.unlock_with(secret.credential()))?;
         match opened {
             Ok(session) => {
-                self.store.warn_of_anchor(session.status()?.anchor);
+                self.store.open.warn_of_anchor(session.status()?.anchor);
                 let store = OpenStore::Here(session.without_recording());
                 let copied = self.copy(&store);
                 // It has only read, so nothing can be lost.

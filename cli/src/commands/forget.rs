@@ -78,9 +78,7 @@ impl Forget {
             &format!("This cannot be undone. Type yes to forget {which}: "),
             "yes",
         )?;
-        let store = self
-            .store
-            .open(&OpenOptions { actor: self.actor.actor(), ..OpenOptions::default() })?;
+        let store = self.store.open(&OpenOptions::changing(&self.actor))?;
         let history = store.history();
         let mut progress = Progress::new("versions removed");
         let daemon_work = DaemonWork::begin(&store);

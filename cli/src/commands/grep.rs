@@ -4,9 +4,8 @@ mod output;
 mod place;
 
 use clap::ArgAction;
-use inmost::{FileText, Files, SearchMatch, SearchQuery};
+use inmost::SearchQuery;
 
-use std::collections::BTreeSet;
 use std::io::{self, IsTerminal};
 
 use self::output::Output;
@@ -52,10 +51,6 @@ pub(crate) struct Grep {
     /// Print the numbers of the lines, as is done without this option too
     #[arg(short = 'n', long)]
     line_number: bool,
-
-    /// Find the lines that do not match
-    #[arg(short = 'v', long, conflicts_with_all = ["context", "before_context", "after_context", "only_matching"])]
-    invert_match: bool,
 
     /// Print each match alone, instead of its line; of a line, the first 1,000
     #[arg(short, long, conflicts_with_all = ["files_with_matches", "count", "context", "before_context", "after_context"])]
@@ -134,10 +129,6 @@ impl Grep {
         let mut output = Output::new(self, store.files());
         for place in places {
             let is_wanted = |path: &str| place.includes(path) && globs.include(path);
-            if self.invert_match {
-                invert(store.files(), &place.base, &query, is_wanted, &mut output)?;
-                continue;
-            }
             for found in store.files().search(&place.base, query.clone()) {
                 let found = found.map_err(|error| Failure::at(&place.base, error))?;
                 if is_wanted(found.path.as_str()) {
@@ -192,7 +183,7 @@ impl Grep {
         };
         let has_upper_case = || patterns.iter().any(|it| it.chars().any(char::is_uppercase));
         let ignores_case = self.ignore_case || self.smart_case && !has_upper_case();
-        let is_first_enough = (self.files_with_matches || self.quiet) && !self.invert_match;
+        let is_first_enough = self.files_with_matches || self.quiet;
         let matches = if is_first_enough { 1 } else { u64::MAX };
         let query = query.ignore_case(ignores_case).max_matches_per_file(matches);
         query.check()?;
@@ -218,35 +209,6 @@ impl Grep {
     fn prints_files(&self) -> bool {
         self.files_with_matches || self.count
     }
-}
-
-/// Adds the lines that do not match. The search names those that do.
-fn invert(
-    files: Files<'_>,
-    base: &str,
-    query: &SearchQuery,
-    is_wanted: impl Fn(&str) -> bool,
-    output: &mut Output<'_>,
-) -> Result<(), Failure> {
-    for entry in files.walk(base) {
-        let entry = entry.map_err(|error| Failure::at(base, error))?;
-        let path = entry.path.as_str();
-        if entry.metadata.is_folder() || !is_wanted(path) {
-            continue;
-        }
-        let found = files.search(path, query.clone()).map(|found| found.map(|found| found.line));
-        let matching = found.collect::<Result<BTreeSet<u64>, _>>();
-        let matching = matching.map_err(|error| Failure::at(path, error))?;
-        let text = files.read(path).map_err(|error| Failure::at(path, error))?;
-        for (number, line) in (1..).zip(text.as_str().lines()) {
-            if !matching.contains(&number) {
-                let (path, line) = (entry.path.clone(), FileText::from(line.to_owned()));
-                output.add(SearchMatch::new(path, number, line, Vec::new()))?;
-            }
-        }
-        output.finish_file()?;
-    }
-    Ok(())
 }
 
 /// Longer lines would hide everything before them.

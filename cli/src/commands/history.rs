@@ -9,10 +9,9 @@ use serde::Serialize;
 use crate::args::{Keep, StoreArgs};
 use crate::display::{count, duration, size};
 use crate::exit::Failure;
-use crate::output::{print, say};
+use crate::output::say;
 use crate::store::opening::OpenOptions;
 use crate::{confirm, json_line, sizes};
-use inmost_console::Wiped;
 
 /// Show or set how long a store keeps versions of its files
 ///
@@ -67,9 +66,7 @@ impl History {
         let status = history.status()?;
         drop(store);
         if self.json {
-            let mut line = Wiped::default();
-            json_line::append(&Object::of(&status), &mut line)?;
-            return print(line.as_slice());
+            return json_line::print(&Object::of(&status));
         }
         say(&as_text(&status))
     }

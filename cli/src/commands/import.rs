@@ -75,9 +75,7 @@ impl Import {
                             Type yes to continue: ";
             confirm::ask(self.yes, question, "yes")?;
         }
-        let store = self
-            .store
-            .open(&OpenOptions { actor: self.actor.actor(), ..OpenOptions::default() })?;
+        let store = self.store.open(&OpenOptions::changing(&self.actor))?;
         let report = self.copy(&store, folder)?;
         drop(store);
         let plain = self.plain.display();

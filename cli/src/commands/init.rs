@@ -71,7 +71,6 @@ impl Init {
                         .0
                         .map_or_else(ExpirySettings::off, ExpirySettings::at_unlock),
                 }),
-                hint_compaction: false,
                 ..OpenOptions::default()
             },
         )?;

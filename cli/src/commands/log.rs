@@ -1,7 +1,5 @@
 //! `inmost log`
 
-mod activity;
-
 use std::io::{self, IsTerminal};
 use std::time::SystemTime;
 
@@ -9,7 +7,6 @@ use inmost::{
     FileError, HistoryStatus, StoreError, VersionChannel, VersionInfo, VersionKind, VersionQuery,
 };
 
-use self::activity::Activity;
 use crate::args::{StoreArgs, parse_actor};
 use crate::completion;
 use crate::display::count;
@@ -31,8 +28,6 @@ use inmost_console::Wiped;
 /// by whom, the size of the file afterwards, and the path. `(text gone)` follows where the text was dropped for lack of room
 /// or lost to damage. The name of the actor is what the caller claimed, and no proof: this is a history to go back in, not an
 /// audit log.
-///
-/// At a terminal, a first line shows how many of the listed changes were made on each day, for the last 42 days at most.
 ///
 /// With a path, only changes of this file or folder and of what is below it are listed, by the paths at that time.
 ///
@@ -90,7 +85,6 @@ impl Log {
         let is_terminal = io::stdout().is_terminal();
         let (mut left, mut before) = (self.limit.unwrap_or(u64::MAX), None);
         let (mut text, mut found_any, mut unreadable) = (Wiped::default(), false, 0_u64);
-        let mut activity = Activity::default();
         while left > 0 {
             let most = usize::try_from(left).unwrap_or(PAGE).min(PAGE);
             let page = history.page(&query, before, most).map_err(|error| self.failure(error))?;
@@ -98,7 +92,6 @@ impl Log {
             found_any |= !page.items.is_empty();
             unreadable = unreadable.saturating_add(page.unreadable);
             self.append(&page.items, &mut text)?;
-            page.items.iter().for_each(|version| activity.add(version.time));
             if !is_terminal {
                 print(text.as_slice())?;
                 text.wipe();
@@ -113,12 +106,7 @@ impl Log {
         }
         // Before a person reads: without a key daemon, no other program could use the store meanwhile.
         drop(store);
-        if is_terminal {
-            let activity = if self.json { String::new() } else { activity.line() };
-            pager::page(&[activity.as_bytes(), text.as_slice()])?;
-        } else {
-            print(text.as_slice())?;
-        }
+        pager::page(text.as_slice())?;
         match unreadable {
             0 => Ok(()),
             _ => Err(damaged(format!(

@@ -100,7 +100,7 @@ impl Ls {
             }
             self.draw(items, &mut text);
         }
-        pager::page(&[text.as_slice()])
+        pager::page(text.as_slice())
     }
 
     fn items(&self, store: &OpenStore, path: &str) -> Result<Vec<Item>, Failure> {

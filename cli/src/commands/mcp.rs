@@ -86,7 +86,7 @@ impl Mcp {
             )
         };
         if let Some(client) = self.print_config {
-            return print(server()?.configuration(client).as_bytes());
+            return print(client.configuration(&server()?).as_bytes());
         }
         let Some(client) = self.install else {
             if io::stdin().is_terminal() {

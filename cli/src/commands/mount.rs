@@ -130,21 +130,15 @@ impl Mount {
             is_read_only: self.read_only,
             scratch: self.scratch.clone(),
             disk: is_on_disk.then(|| place.clone()),
-            screen: self.screen.map(|on_find| match on_find {
-                OnFind::Redact => inmost_mount::OnFind::Redact,
-                OnFind::Refuse => inmost_mount::OnFind::Refuse,
-            }),
+            screen: self.screen.map(OnFind::screen),
             may_be_locked: self.allow_locked,
         };
         // The store that this process has unlocked. Kept until the end: dropping it would lock it.
         let store = if self.allow_locked {
             None
         } else {
-            Some(self.store.open(&OpenOptions {
-                readings: Readings::DoNotCount,
-                hint_compaction: false,
-                ..OpenOptions::default()
-            })?)
+            let options = OpenOptions { readings: Readings::DoNotCount, ..OpenOptions::default() };
+            Some(self.store.open(&options)?)
         };
         let open: OpenAs = if let Some(OpenStore::Here(session)) = store.as_deref() {
             let session = session.clone();
@@ -232,8 +226,7 @@ impl Shown<'_> {
 
 /// Starts the process that serves a mount, and waits until it does.
 fn start(args: &StoreArgs, shown: &Shown<'_>, folder: &Path) -> Result<(), Failure> {
-    let options = OpenOptions { hint_compaction: false, ..OpenOptions::default() };
-    let store = args.open(&options)?;
+    let store = args.open(&OpenOptions::default())?;
     if let OpenStore::Here(_) = &*store {
         return Err(Failure::usage(
             "A mount in the background works on a store that `inmost unlock` holds.",

@@ -43,9 +43,7 @@ pub(crate) struct Mv {
 
 impl Mv {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let store = self
-            .store
-            .open(&OpenOptions { actor: self.actor.actor(), ..OpenOptions::default() })?;
+        let store = self.store.open(&OpenOptions::changing(&self.actor))?;
         let into = self.is_into_folder(&store)?;
         let moves = self.moves(into);
         if moves.len() > 1 {

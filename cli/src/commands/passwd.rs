@@ -44,8 +44,7 @@ pub(crate) struct Passwd {
 impl Passwd {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         self.kdf.check()?;
-        let options = OpenOptions { hint_compaction: false, ..OpenOptions::default() };
-        let store = self.store.open(&options)?;
+        let store = self.store.open(&OpenOptions::default())?;
         let number = self.change(&store)?;
         drop(store);
         let text = format!(

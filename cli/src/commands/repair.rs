@@ -6,11 +6,10 @@ use serde::Serialize;
 
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
-use crate::output::{print, say};
+use crate::output::say;
 use crate::progress::Progress;
 use crate::store::naming;
 use crate::{confirm, display, json_line, recovered};
-use inmost_console::Wiped;
 
 /// Rebuild a damaged store from everything that can still be read
 ///
@@ -97,13 +96,11 @@ impl Repair {
         if !self.json {
             return say(text);
         }
-        let mut line = Wiped::default();
         let RecoveryReport { lost_versions, lost_texts, .. } = *report;
         let newest = report.is_newest();
         let report = recovered::Object::of(report);
         let object = Object { repaired, clean, newest, lost_versions, lost_texts, report };
-        json_line::append(&object, &mut line)?;
-        print(line.as_slice())
+        json_line::print(&object)
     }
 }
 

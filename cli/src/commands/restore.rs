@@ -57,9 +57,7 @@ pub(crate) struct Restore {
 
 impl Restore {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let store = self
-            .store
-            .open(&OpenOptions { actor: self.actor.actor(), ..OpenOptions::default() })?;
+        let store = self.store.open(&OpenOptions::changing(&self.actor))?;
         let history = store.history();
         let restored = self.version.number(&store, self.at, 1)?;
         let version = find(history, restored)?;

@@ -7,11 +7,10 @@ use crate::args::StoreArgs;
 use crate::display::size;
 use crate::exit::Failure;
 use crate::json_line;
-use crate::output::{print, say};
+use crate::output::say;
 use crate::progress::Progress;
 use crate::store::OpenStore;
 use crate::store::opening::OpenOptions;
-use inmost_console::Wiped;
 
 /// The result as JSON.
 #[derive(Serialize)]
@@ -29,7 +28,7 @@ pub(super) fn rewrite(
     verb: &str,
     work: impl FnOnce(&OpenStore, &mut dyn FnMut(u64)) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let store = args.open(&OpenOptions { hint_compaction: false, ..OpenOptions::default() })?;
+    let store = args.open(&OpenOptions::default())?;
     let before = args.stored_bytes(&store)?;
     let mut progress = Progress::new("records written");
     let done = work(&store, &mut |records| progress.update(records));
@@ -41,9 +40,7 @@ pub(super) fn rewrite(
     if json {
         let set_aside_bytes = status.set_aside_bytes;
         let object = Object { before_bytes: before, after_bytes: after, set_aside_bytes };
-        let mut line = Wiped::default();
-        json_line::append(&object, &mut line)?;
-        return print(line.as_slice());
+        return json_line::print(&object);
     }
     let (before, after) = (size(before), size(after));
     let mut text = format!("The store was {verb}: {before} on disk before, {after} now.\n");

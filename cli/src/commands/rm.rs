@@ -46,9 +46,7 @@ pub(crate) struct Rm {
 
 impl Rm {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let store = self
-            .store
-            .open(&OpenOptions { actor: self.actor.actor(), ..OpenOptions::default() })?;
+        let store = self.store.open(&OpenOptions::changing(&self.actor))?;
         let mut folders = Vec::new();
         for path in &self.paths {
             let found = store.files().metadata(path).map_err(|error| Failure::at(path, error))?;

@@ -45,13 +45,12 @@ struct Object<'a> {
 impl Rotate {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let (dropped, status) = self.rotate()?;
-        let mut text = Wiped::default();
         if self.json {
             let dropped = dropped.iter().map(SlotInfo::label).collect();
             let object = Object { dropped, set_aside_bytes: status.set_aside_bytes };
-            json_line::append(&object, &mut text)?;
-            return print(text.as_slice());
+            return json_line::print(&object);
         }
+        let mut text = Wiped::default();
         text.append(
             b"Every key of the store was replaced. The old keys still open old copies of it.\n",
         );
@@ -68,11 +67,8 @@ impl Rotate {
 
     /// The dropped keyslots, and the status afterwards.
     fn rotate(&self) -> Result<(Vec<SlotInfo>, SessionStatus), Failure> {
-        let store = self.store.open(&OpenOptions {
-            hint_compaction: false,
-            keep_secret: true,
-            ..OpenOptions::default()
-        })?;
+        let options = OpenOptions { keep_secret: true, ..OpenOptions::default() };
+        let store = self.store.open(&options)?;
         let slots = store.slots()?;
         // Without --yes, the others are named before they are gone. A credential that is given besides a key daemon may open
         // another keyslot than the one that unlocked the store.

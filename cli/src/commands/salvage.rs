@@ -17,7 +17,6 @@ use crate::passphrase::Input;
 use crate::progress::Progress;
 use crate::store::place;
 use crate::{display, json_line, recovered};
-use inmost_console::Wiped;
 
 /// Save the readable files of a damaged store
 ///
@@ -61,11 +60,9 @@ impl Salvage {
         self.check_target()?;
         let (report, renamed) = self.salvage()?;
         if self.json {
-            let mut line = Wiped::default();
             let to = self.to.display().to_string();
             let report = recovered::Object::of(&report);
-            json_line::append(&Object { to, report, renamed: &renamed }, &mut line)?;
-            print(line.as_slice())?;
+            json_line::print(&Object { to, report, renamed: &renamed })?;
         } else {
             print(as_text(&report, &renamed, &self.to).as_bytes())?;
         }

@@ -87,7 +87,7 @@ impl Search {
                 self.draw(file, &mut text);
             }
         }
-        pager::page(&[text.as_slice()])?;
+        pager::page(text.as_slice())?;
         for path in &ranked.damaged {
             streams::warn(&format!(
                 "{} was not searched, because it is damaged. `inmost check` says more.",

@@ -1,11 +1,11 @@
 //! `inmost slot`
 
 use std::path::PathBuf;
-use std::time::UNIX_EPOCH;
 
 use clap::Subcommand;
 use inmost::{KdfCost, RecoveryKey, SlotInfo, SlotLabel, StoreError};
 use inmost_keyd::{Secret, SlotOptions};
+use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::args::{KdfArgs, StoreArgs};
@@ -91,7 +91,7 @@ impl<'a> Object<'a> {
 
 impl List {
     fn run(&self) -> Result<(), Failure> {
-        let slots = self.store.open(&no_offer())?.slots()?;
+        let slots = self.store.open(&OpenOptions::default())?.slots()?;
         let mut text = Wiped::default();
         for slot in slots {
             if self.json {
@@ -140,7 +140,7 @@ impl Add {
         // Checked first, so that an error is reported before the prompt for a passphrase.
         let label = self.label.as_deref().map(SlotLabel::parse).transpose()?;
         self.kdf.check()?;
-        let store = self.store.open(&no_offer())?;
+        let store = self.store.open(&OpenOptions::default())?;
         if self.recovery_key {
             let number = add_recovery_key(&store, label)?;
             drop(store);
@@ -177,7 +177,7 @@ struct Remove {
 impl Remove {
     fn run(&self) -> Result<(), Failure> {
         let number = self.number;
-        let store = self.store.open(&no_offer())?;
+        let store = self.store.open(&OpenOptions::default())?;
         let slots = store.slots()?;
         let slot = slots.iter().find(|slot| slot.number() == number);
         let slot = slot.ok_or(StoreError::NoSuchSlot(number))?;
@@ -198,11 +198,6 @@ impl Remove {
         );
         say(&text)
     }
-}
-
-/// A keyslot command does not offer to compact the store.
-fn no_offer() -> OpenOptions<'static> {
-    OpenOptions { hint_compaction: false, ..OpenOptions::default() }
 }
 
 /// Adds a recovery key to the store and shows it. Returns the number of its keyslot.
@@ -260,50 +255,17 @@ fn instructions(key: &RecoveryKey) -> Wiped {
     text
 }
 
-/// One keyslot: number, day of creation, kind, cost of one guess, and label.
+/// One keyslot: number, UTC day of creation, kind, cost of one guess, and label.
 pub(super) fn line(slot: &SlotInfo) -> String {
     let star = if slot.is_current() { '*' } else { ' ' };
     let cost = slot.kdf_cost().map_or("-".to_owned(), |cost| {
         format!("{} MiB x {}", cost.memory_kib() >> 10, cost.passes())
     });
-    let created = slot.created().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (number, day, kind) = (slot.number(), day(created.as_secs()), slot.kind());
-    format!("{number}{star} {day}  {kind:<22}  {cost:<12}  {}\n", slot.label())
-}
-
-/// The UTC day of a time in seconds since 1970, such as 2025-03-09. Howard Hinnant's `civil_from_days`: years begin in
-/// March, so that the leap day is the last day of a year. Not `humantime`: it fails after the year 9999, and these bytes
-/// come from a file.
-fn day(seconds: u64) -> String {
-    let days = seconds / 86_400 + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
-    let year = 400 * era + year_of_era + u64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn days_are_those_of_the_calendar() {
-        for (seconds, expected) in [
-            (0, "1970-01-01"),
-            (951_782_399, "2000-02-28"),
-            (951_782_400, "2000-02-29"),
-            (951_868_800, "2000-03-01"),
-            (1_700_000_000, "2023-11-14"),
-            (4_107_542_399, "2100-02-28"),
-            (4_107_542_400, "2100-03-01"),
-            (253_402_300_799, "9999-12-31"),
-        ] {
-            assert_eq!(day(seconds), expected);
-        }
-    }
+    let day = match Timestamp::try_from(slot.created()) {
+        Ok(time) => time.strftime("%Y-%m-%d").to_string(),
+        // Only a forged store has a time that no calendar has.
+        Err(_) => "?".to_owned(),
+    };
+    let (number, kind) = (slot.number(), slot.kind());
+    format!("{number}{star} {day:<10}  {kind:<22}  {cost:<12}  {}\n", slot.label())
 }

@@ -15,13 +15,12 @@ use crate::memory_path::ROOT;
 use crate::output::print;
 use crate::store::opening::OpenOptions;
 use crate::{display, json_line};
-use inmost_console::Wiped;
 
 /// Show statistics of the memory: files, folders, size of the text, and the largest, oldest and newest file
 ///
-/// Bars show how much text each folder has, and when the text was changed last. `inmost status` shows the state of the store
+/// Then it shows how much text each folder has, and when the text was changed last. `inmost status` shows the state of the store
 /// itself. With --json one object is printed; its times are in milliseconds since 1970, and its lists `by_folder` and `by_age`
-/// have the numbers of the bars.
+/// have the same numbers, for every folder.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost stats --store notes.inmost")]
 pub(crate) struct Stats {
@@ -48,15 +47,12 @@ impl Stats {
             counts.add(entry);
         }
         drop(store);
-        let mut text = Wiped::default();
         if self.json {
             let (by_folder, by_age) = (shares.folders(), shares.ages());
-            json_line::append(&Object { counts: &counts, by_folder, by_age }, &mut text)?;
-        } else {
-            text.append(counts.as_text(now).as_bytes());
-            text.append(shares.as_text().as_bytes());
+            return json_line::print(&Object { counts: &counts, by_folder, by_age });
         }
-        print(text.as_slice())
+        print(counts.as_text(now).as_bytes())?;
+        print(shares.as_text().as_bytes())
     }
 }
 

@@ -63,9 +63,7 @@ impl Status {
         };
         let place = self.store.place()?.display().to_string();
         if self.json {
-            let mut line = Wiped::default();
-            json_line::append(&Object::of(&place, &facts), &mut line)?;
-            return print(line.as_slice());
+            return json_line::print(&Object::of(&place, &facts));
         }
         let has_anchor = self.store.open.anchor.is_some();
         say(&as_text(&place, &facts, has_anchor))
@@ -107,12 +105,8 @@ impl Status {
 
     /// The outer error is of opening the store, the inner one of asking for its status.
     fn ask(&self) -> Result<Result<Facts, StoreError>, Failure> {
-        let store = self.store.open(&OpenOptions {
-            // The offer needs more than the status.
-            hint_compaction: false,
-            access: Access::Status,
-            ..OpenOptions::default()
-        })?;
+        let options = OpenOptions { access: Access::Status, ..OpenOptions::default() };
+        let store = self.store.open(&options)?;
         let disk_bytes = self.store.stored_bytes(&store)?;
         #[cfg(feature = "postgres")]
         let server = match database::url(&self.store.place()?) {

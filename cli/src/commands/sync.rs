@@ -444,17 +444,15 @@ impl Opened {
         if !is_json {
             return say(&described(&report));
         }
-        let Report { sent, received, changed, waiting, ref copies, ref held, .. } = report;
-        let Report { unforgotten, ref kept, .. } = report;
         json_line::print(&Done {
-            sent,
-            received,
-            changed,
-            waiting,
-            copies,
-            held,
-            unforgotten,
-            kept,
+            sent: report.sent,
+            received: report.received,
+            changed: report.changed,
+            waiting: report.waiting,
+            copies: &report.copies,
+            held: &report.held,
+            unforgotten: report.unforgotten,
+            kept: &report.kept,
         })
     }
 }

@@ -73,9 +73,7 @@ pub(crate) struct Undo {
 
 impl Undo {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let store = self
-            .store
-            .open(&OpenOptions { actor: self.actor.actor(), ..OpenOptions::default() })?;
+        let store = self.store.open(&OpenOptions::changing(&self.actor))?;
         let history = store.history();
         let mut plan = history.plan_undo(&self.query()).map_err(|error| match &self.path {
             Some(path) => Failure::at(path, error),
@@ -133,20 +131,14 @@ impl Undo {
                 text.append(format!("{}: {}\n", place(step), what(step)).as_bytes());
             }
         }
-        for version in &plan.left {
+        let left = plan.left.iter().map(|version| (version, "leave", why_left(version)));
+        let gone = "because its text before is gone";
+        let gone = plan.gone.iter().map(|version| (version, "gone", gone.to_owned()));
+        for (version, plan, why) in left.chain(gone) {
             if self.json {
-                json_line::append(&Planned::unchanged(version, "leave"), &mut text)?;
+                json_line::append(&Planned::unchanged(version, plan), &mut text)?;
             } else {
-                let line = format!("{}: left, {}\n", path_of(version), why_left(version));
-                text.append(line.as_bytes());
-            }
-        }
-        for version in &plan.gone {
-            if self.json {
-                json_line::append(&Planned::unchanged(version, "gone"), &mut text)?;
-            } else {
-                let line = format!("{}: left, because its text before is gone\n", path_of(version));
-                text.append(line.as_bytes());
+                text.append(format!("{}: left, {why}\n", path_of(version)).as_bytes());
             }
         }
         Ok(text)

@@ -47,11 +47,7 @@ impl Write {
                 "Nothing was written. Give the text in a pipe or from a file; for an empty file, from /dev/null.",
             ));
         }
-        let options = OpenOptions {
-            input: Input::Taken,
-            actor: self.actor.actor(),
-            ..OpenOptions::default()
-        };
+        let options = OpenOptions { input: Input::Taken, ..OpenOptions::changing(&self.actor) };
         // Opened first, so that an error is reported before standard input is read.
         let store = self.store.open(&options)?;
         if io::stdin().is_terminal() {

@@ -65,11 +65,6 @@ impl Server {
             env: environment()?,
         })
     }
-
-    /// The configuration for a client, to be printed.
-    pub(crate) fn configuration(&self, client: Client) -> String {
-        client.configuration(self)
-    }
 }
 
 fn environment() -> Result<Vec<(String, String)>, Failure> {

@@ -31,13 +31,7 @@ pub(super) fn search_definition(tool: &str) -> Tool {
         .destructive(false)
         .idempotent(true)
         .open_world(false);
-    let mut properties = JsonObject::new();
-    let (query, folder) = (string("query", QUERY), string("path", SEARCHED_FOLDER));
-    properties.extend([query, folder].map(|(name, field)| (name.to_owned(), field)));
-    let mut schema = JsonObject::new();
-    schema.insert("type".to_owned(), "object".into());
-    schema.insert("properties".to_owned(), properties.into());
-    schema.insert("required".to_owned(), json!(["query"]));
+    let schema = object("query", [string("query", QUERY), string("path", SEARCHED_FOLDER)]);
     Tool::new(format!("{tool}_search"), SEARCH_DESCRIPTION, schema).with_annotations(annotations)
 }
 
@@ -82,13 +76,16 @@ fn schema(restrictions: &Restrictions) -> JsonObject {
         "enum": commands,
         "description": "What to do."
     });
-    let mut properties = JsonObject::new();
-    properties.insert("command".to_owned(), command);
-    properties.extend(fields.into_iter().map(|(name, field)| (name.to_owned(), field)));
+    object("command", std::iter::once(("command", command)).chain(fields))
+}
+
+/// The schema of an object with these fields, of which one is required.
+fn object(required: &str, fields: impl IntoIterator<Item = Field>) -> JsonObject {
+    let fields = fields.into_iter().map(|(name, field)| (name.to_owned(), field));
     let mut schema = JsonObject::new();
     schema.insert("type".to_owned(), "object".into());
-    schema.insert("properties".to_owned(), properties.into());
-    schema.insert("required".to_owned(), json!(["command"]));
+    schema.insert("properties".to_owned(), fields.collect::<JsonObject>().into());
+    schema.insert("required".to_owned(), json!([required]));
     schema
 }
 

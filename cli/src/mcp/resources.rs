@@ -8,15 +8,7 @@ use rmcp::model::{ErrorData, ListResourcesResult, ReadResourceResult, Resource, 
 
 use crate::memory_path::ROOT;
 use crate::store::no_store::NoStore;
-use crate::store::restrictions::{LOCKED_HINT, Restrictions};
-
-/// Whether this server offers resources.
-///
-/// A restricted daemon gets none: a key daemon lets a restricted connection make tool calls only, and limits of views are those
-/// of the tool.
-pub(super) fn are_offered(restrictions: &Restrictions) -> bool {
-    restrictions.is_unrestricted()
-}
+use crate::store::restrictions::LOCKED_HINT;
 
 /// Files and folders of one page of the list.
 pub(super) const PAGE: usize = 500;

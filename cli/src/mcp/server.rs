@@ -81,7 +81,8 @@ impl Server {
             tool,
             search,
             instructions: memory_tool::instructions(restrictions),
-            offers_resources: resources::are_offered(restrictions),
+            // A key daemon lets a restricted connection make tool calls only, and limits of views are those of the tool.
+            offers_resources: restrictions.is_unrestricted(),
         }
     }
 

@@ -13,12 +13,12 @@ use inmost_keyd::{Client, ConnectOptions, Secret};
 use super::restrictions::Restrictions;
 use super::unlocking::is_wrong;
 use super::{OpenStore, database, holder, naming, place, sealed_copy};
-use crate::args::{KdfArgs, OpenArgs, PlaceArgs, StoreArgs};
+use crate::args::{ActorArgs, KdfArgs, OpenArgs, StoreArgs};
 use crate::engine::EngineName;
 use crate::exit::{Exit, Failure};
 use crate::passphrase::By;
 use crate::passphrase::{self, Asking, Input};
-use crate::{compact_hint, display, streams};
+use crate::{display, streams};
 
 /// How a command opens its store.
 pub(crate) struct OpenOptions<'a> {
@@ -27,8 +27,6 @@ pub(crate) struct OpenOptions<'a> {
     /// Limits for a daemon that works on the store.
     pub(crate) restrictions: Restrictions,
     pub(crate) create: Create<'a>,
-    /// Whether a person at the terminal reads that compacting the store is worth it. `Input::Free` is needed as well.
-    pub(crate) hint_compaction: bool,
     /// Whether the command needs the credential as well, see [`StoreGuard::secret`].
     pub(crate) keep_secret: bool,
     pub(crate) access: Access,
@@ -46,7 +44,6 @@ impl Default for OpenOptions<'_> {
             input: Input::Free,
             restrictions: Restrictions::default(),
             create: Create::Never,
-            hint_compaction: true,
             keep_secret: false,
             access: Access::Change,
             readings: Readings::Count,
@@ -56,7 +53,12 @@ impl Default for OpenOptions<'_> {
     }
 }
 
-impl OpenOptions<'_> {
+impl<'a> OpenOptions<'a> {
+    /// Those of a command that makes changes.
+    pub(crate) fn changing(actor: &'a ActorArgs) -> Self {
+        Self { actor: actor.actor(), ..Self::default() }
+    }
+
     /// Those of a command that changes nothing.
     pub(crate) fn reading() -> Self {
         Self { access: Access::Read, ..Self::default() }
@@ -198,11 +200,6 @@ impl StoreArgs {
         self.open.hold(&self.place()?, ConnectOptions::new(), false, Access::Change)
     }
 
-    /// As [`hold`](Self::hold), for a command that changes nothing.
-    pub(crate) fn hold_to_read(&self) -> Result<Held, Failure> {
-        self.open.hold(&self.place()?, ConnectOptions::new(), false, Access::Read)
-    }
-
     /// As [`hold`](Self::hold), for the status alone: a key daemon accepts it even while it has too many clients.
     pub(crate) fn hold_for_status(&self) -> Result<Held, Failure> {
         self.open.hold(
@@ -213,8 +210,9 @@ impl StoreArgs {
         )
     }
 
-    /// As [`hold_to_read`](Self::hold_to_read). What is read through a key daemon then does not count as use of a file.
-    pub(crate) fn hold_without_recording(&self) -> Result<Held, Failure> {
+    /// As [`hold`](Self::hold), for a command that changes nothing. What is read through a key daemon does not count as use of
+    /// a file.
+    pub(crate) fn hold_to_read(&self) -> Result<Held, Failure> {
         self.open.hold(
             &self.place()?,
             ConnectOptions::new().without_recording(),
@@ -229,11 +227,6 @@ impl StoreArgs {
             Held::Here(vault) => Ok(*vault),
             Held::Daemon(client) => Err(lock_first(&client)),
         }
-    }
-
-    /// See [`OpenArgs::warn_of_anchor`].
-    pub(crate) fn warn_of_anchor(&self, freshness: AnchorStatus) {
-        self.open.warn_of_anchor(freshness);
     }
 
     /// The credential, from its source or a prompt.
@@ -256,19 +249,14 @@ impl OpenArgs {
                 options.access,
             ),
         };
-        let guard = match (held, options.create) {
-            (Err(Failure::Error { exit: Exit::NotAStore, .. }), Create::IfMissing(new)) => {
-                return match by {
-                    By::Passphrase => self.create(&place, new, options),
-                    By::RecoveryKey => Err(needs_passphrase()),
-                };
-            }
-            (held, _) => self.unlock(&place, held?, by, options)?,
-        };
-        if options.hint_compaction && !self.no_compact_hint && options.input == Input::Free {
-            compact_hint::print(&guard, &place);
+        match (held, options.create) {
+            (Err(Failure::Error { exit: Exit::NotAStore, .. }), Create::IfMissing(new)) => match by
+            {
+                By::Passphrase => self.create(&place, new, options),
+                By::RecoveryKey => Err(needs_passphrase()),
+            },
+            (held, _) => self.unlock(&place, held?, by, options),
         }
-        Ok(guard)
     }
 
     /// How long to wait for a store that is in use.
@@ -422,16 +410,11 @@ impl OpenArgs {
     }
 }
 
-impl PlaceArgs {
-    /// The error of a command that takes no passphrase and finds its store in use.
-    pub(crate) fn in_use(&self, process: Option<u32>) -> Failure {
-        match self.place().map(Client::connect) {
-            Ok(Ok(Some(client))) => lock_first(&client),
-            _ => match self.place() {
-                Ok(place) => naming::at(&place, StoreError::InUse(process)),
-                Err(failure) => failure,
-            },
-        }
+/// The error of a command that takes no passphrase and finds its store in use.
+pub(crate) fn in_use(place: &Path, process: Option<u32>) -> Failure {
+    match Client::connect(place) {
+        Ok(Some(client)) => lock_first(&client),
+        _ => naming::at(place, StoreError::InUse(process)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The paths of stores and of the files beside them. Nothing here opens a store.
 
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use inmost::{FileAnchor, VaultOptions};
 
 use super::{OpenStore, database, naming};
 use crate::args::{OpenArgs, PlaceArgs, StoreArgs};
-use crate::disk_usage;
 use crate::exit::{Exit, Failure};
+use crate::{disk_usage, host_files};
 
 impl PlaceArgs {
     /// The folder of the store.
@@ -43,9 +43,7 @@ impl StoreArgs {
     pub(crate) fn place(&self) -> Result<PathBuf, Failure> {
         self.open.place()
     }
-}
 
-impl StoreArgs {
     /// Bytes that an open store takes on the disk, or in its database.
     pub(crate) fn stored_bytes(&self, store: &OpenStore) -> Result<u64, Failure> {
         match self.disk_bytes()? {
@@ -150,11 +148,7 @@ pub(crate) fn check_parent(place: &Path) -> Result<(), Failure> {
 /// Creates the folders above a new store. What is created belongs to its owner alone.
 pub(super) fn make_parents(place: &Path) -> Result<(), Failure> {
     let parent = parent(place);
-    let mut folder = DirBuilder::new();
-    folder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
-    folder.create(parent).map_err(|error| {
+    host_files::make_folder(parent).map_err(|error| {
         if let Err(failure @ Failure::Error { .. }) = check_parent(place)
             && parent.exists()
         {

@@ -69,6 +69,16 @@ pub(crate) enum OnFind {
     Refuse,
 }
 
+impl OnFind {
+    /// The screen that does this.
+    pub(crate) fn screen(self) -> SecretScreen {
+        match self {
+            Self::Redact => SecretScreen::redacting(),
+            Self::Refuse => SecretScreen::refusing(),
+        }
+    }
+}
+
 /// What the model reads after `Error: Memory is locked.`
 pub(crate) const LOCKED_HINT: &str = "The user can unlock it with `inmost unlock`.";
 
@@ -85,8 +95,7 @@ impl Restrictions {
         let options = options.delete_forgets(self.delete_forgets);
         let options = match self.screen {
             None => options,
-            Some(OnFind::Redact) => options.screen(SecretScreen::redacting()),
-            Some(OnFind::Refuse) => options.screen(SecretScreen::refusing()),
+            Some(on_find) => options.screen(on_find.screen()),
         };
         let options = self.limits(options);
         match &self.subtree {

@@ -37,14 +37,6 @@ fn purge_and_compact_free_disk_space_and_keep_live_files() {
 }
 
 #[test]
-fn compaction_is_not_offered_without_a_terminal() {
-    let place = mostly_deleted();
-    place.run(["ls"], "y\n").expect(0);
-    // A rewrite would have made another generation.
-    assert!(place.store().join("gen-0000000000000001").exists());
-}
-
-#[test]
 fn backups_in_one_folder_are_listed_and_restored() {
     let place = Place::with_files(&[("/memories/a", "kept"), ("/memories/b/c", "too")]);
     let out = place.run(["backup", "copies"], "").expect(0).out;

@@ -230,28 +230,6 @@ fn a_person_types_the_name_of_what_they_destroy() {
 }
 
 #[test]
-fn a_person_reads_in_one_line_that_compacting_is_worth_it() {
-    let place = Place::with_files(&[("/memories/kept", "kept")]);
-    for _ in 0..2 {
-        place.run(["write", "/memories/a"], &"0123456789abcde\n".repeat(12 << 16)).expect(0);
-        place.run(["rm", "/memories/a"], "").expect(0);
-    }
-    let cat = |options: &[&str]| {
-        let mut talk =
-            Conversation::start(&bare(&place, &[&["cat", "/memories/kept"], options].concat()));
-        talk.until("/store: ");
-        talk.type_in("correct horse\r");
-        talk.until("kept");
-        talk.expect_end(0)
-    };
-    let hint = "frees the rest.";
-    assert!(cat(&[]).contains(hint));
-    assert!(!cat(&["--no-compact-hint"]).contains(hint));
-    place.run(["compact"], "").expect(0);
-    assert!(!cat(&[]).contains(hint), "the store is smaller now");
-}
-
-#[test]
 fn a_person_sees_a_diff_in_colour_and_is_asked_before_an_undo() {
     let place = Place::with_store();
     place.run(["write", "/memories/a"], "Dig.\n").expect(0);

@@ -267,7 +267,7 @@ impl Tree {
         if selected.is_some() {
             self.selected = change.selected.map(|index| Spot { folder: id, index });
         }
-        self.settle(id);
+        self.settle(self.entry_of(id));
         true
     }
 
@@ -278,7 +278,7 @@ impl Tree {
         }
         let above = self.entry_of(id);
         self.close_child(id);
-        self.settle_on(above);
+        self.settle(above);
     }
 
     /// A page did not come. It is not asked for again before the next refresh.
@@ -289,12 +289,7 @@ impl Tree {
     }
 
     /// Selects another entry if the selected one is gone.
-    fn settle(&mut self, id: FolderId) {
-        let fallback = self.entry_of(id);
-        self.settle_on(fallback);
-    }
-
-    fn settle_on(&mut self, fallback: Option<Spot>) {
+    fn settle(&mut self, fallback: Option<Spot>) {
         if self.selected.is_some_and(|spot| self.entry(spot).is_some()) {
             return;
         }

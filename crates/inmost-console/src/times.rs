@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
-use jiff::civil::{Date, DateTime};
+use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 /// A number and a unit. Not `humantime`: it takes `1M` for a month, where a slip of the shift key would keep a store
@@ -50,12 +50,6 @@ pub fn local(time: SystemTime) -> String {
 /// A moment in this machine's time zone, to the minute.
 pub fn local_minute(time: SystemTime) -> String {
     shown(time, "%Y-%m-%d %H:%M")
-}
-
-/// The day of a moment in this machine's time zone; `None` if no calendar has it.
-pub fn local_day(time: SystemTime) -> Option<Date> {
-    let time = Timestamp::try_from(time).ok()?;
-    Some(time.to_zoned(TimeZone::system()).date())
 }
 
 fn shown(time: SystemTime, format: &str) -> String {

@@ -1,6 +1,6 @@
 //! Versions for people.
 
-use inmost::{FileError, FileText, History, HistoryStatus, VersionInfo, VersionKind, VersionQuery};
+use inmost::{FileError, History, HistoryStatus, VersionInfo, VersionKind, VersionQuery};
 
 use crate::display;
 use crate::exit::{Exit, Failure};
@@ -22,16 +22,13 @@ pub fn deletion(history: History<'_>, path: &str) -> Option<Deletion> {
     let deletion = history.page(&query, None, 1).ok()?.items.pop()?;
     // A folder has no text of its own.
     if let Some(last) = deletion.previous {
-        let (bytes, room) = (byte_count(&history.text(last).ok()?), settings.room());
+        let length = history.text(last).ok()?.as_str().len();
+        let (bytes, room) = (u64::try_from(length).unwrap_or(u64::MAX), settings.room());
         if bytes > room {
             return Some(Deletion::TooLarge { bytes, room });
         }
     }
     Some(Deletion::Kept(deletion.number, times::local_minute(until)))
-}
-
-fn byte_count(text: &FileText) -> u64 {
-    u64::try_from(text.as_str().len()).unwrap_or(u64::MAX)
 }
 
 /// Who made a version.

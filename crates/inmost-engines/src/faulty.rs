@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[cfg(test)]
 use crate::local_engine::LocalEngine;
 use inmost_storage::{
-    Address, BareFiles, Batch, Engine, EngineKind, HeaderCopy, Rewriting, SetAside, Storage,
-    StorageError,
+    Address, BareFiles, Batch, Engine, EngineKind, HeaderCopy, Rewriting, SetAsideGeneration,
+    Storage, StorageError,
 };
 
 /// A fault that is injected once, at one operation.
@@ -193,13 +193,9 @@ impl<S: Storage> Storage for FaultyStorage<S> {
         Ok(self.wrap(self.inner.open_generation(number, engine)?))
     }
 
-    fn bare_files(
-        &self,
-        number: u64,
-        engine: EngineKind,
-    ) -> Result<Box<dyn BareFiles>, StorageError> {
+    fn bare_files(&self, number: u64) -> Result<Box<dyn BareFiles>, StorageError> {
         self.faults.check_alive()?;
-        self.inner.bare_files(number, engine)
+        self.inner.bare_files(number)
     }
 
     fn remove_generation(&self, number: u64) -> Result<(), StorageError> {
@@ -223,7 +219,7 @@ impl<S: Storage> Storage for FaultyStorage<S> {
         self.faults.run(|| self.inner.set_aside(number, header))
     }
 
-    fn set_aside_generations(&self) -> Result<Vec<SetAside>, StorageError> {
+    fn set_aside_generations(&self) -> Result<Vec<SetAsideGeneration>, StorageError> {
         self.faults.check_alive()?;
         self.inner.set_aside_generations()
     }

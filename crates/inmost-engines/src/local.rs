@@ -40,7 +40,7 @@ use std::time::Duration;
 use self::anchor::{AnchorFile, Durability};
 use self::ballast::Ballast;
 use self::bare::BareFolder;
-use self::folder::{GENERATION_PREFIX, check_vacant, holds_store, parse_generation};
+use self::folder::{GENERATION_PREFIX, check_vacant, holds_store};
 #[cfg(any(test, feature = "testing"))]
 #[doc(hidden)]
 pub use self::journal::in_memory::JournalInMemory;
@@ -48,8 +48,8 @@ use self::journal::{JournaledEngine, OpenEngine, Surroundings, Tuning};
 pub use self::lock::Lock;
 use self::watched::{By, Watched};
 use inmost_storage::{
-    BareFiles, Engine, EngineKind, HeaderCopy, JournalMac, Rewriting, SetAside, SlotFields,
-    Storage, StorageError,
+    BareFiles, Engine, EngineKind, HeaderCopy, JournalMac, Rewriting, SetAsideGeneration,
+    SlotFields, Storage, StorageError,
 };
 
 use crate::files;
@@ -232,17 +232,7 @@ impl Storage for LocalStorage {
     }
 
     fn generations(&self) -> Result<Vec<u64>, StorageError> {
-        let mut numbers = Vec::new();
-        for entry in fs::read_dir(&self.folder)? {
-            let entry = entry?;
-            if let Some(number) = parse_generation(&entry.file_name().to_string_lossy())
-                && entry.file_type()?.is_dir()
-            {
-                numbers.push(number);
-            }
-        }
-        numbers.sort_unstable();
-        Ok(numbers)
+        Ok(folder::numbers(&self.folder, GENERATION_PREFIX)?)
     }
 
     fn create_generation(
@@ -311,11 +301,7 @@ impl Storage for LocalStorage {
         Ok(Box::new(opened))
     }
 
-    fn bare_files(
-        &self,
-        number: u64,
-        _engine: EngineKind,
-    ) -> Result<Box<dyn BareFiles>, StorageError> {
+    fn bare_files(&self, number: u64) -> Result<Box<dyn BareFiles>, StorageError> {
         Ok(Box::new(BareFolder::open(&self.generation_path(number), self.engines)?))
     }
 
@@ -355,7 +341,7 @@ impl Storage for LocalStorage {
         }
     }
 
-    fn set_aside_generations(&self) -> Result<Vec<SetAside>, StorageError> {
+    fn set_aside_generations(&self) -> Result<Vec<SetAsideGeneration>, StorageError> {
         set_aside::list(&self.folder)
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use inmost_storage::{Address, Batch, Engine, EngineKind, StorageError};
+use inmost_storage::{Address, Batch, Engine, EngineKind, Extent, StorageError};
 
 /// An engine as [`LocalStorage`](crate::local::LocalStorage) uses it. A program passes a list of those that it has.
 pub struct LocalKind {
@@ -20,8 +20,8 @@ pub struct LocalKind {
     pub index_after: Option<u32>,
     /// The name of the file with its records.
     pub file: &'static str,
-    /// Divides that file, of this length, into parts by the time of their writing.
-    pub written: fn(&mut ReadAt<'_>, u64) -> Vec<PartOfFile>,
+    /// Divides that file, of this length, into parts by the time of their writing. The number of the file is set later.
+    pub written: fn(&mut ReadAt<'_>, u64) -> Vec<Extent>,
 }
 
 /// An engine that was created or opened.
@@ -30,25 +30,11 @@ pub type Opened = Result<Box<dyn LocalEngine>, StorageError>;
 /// Reads the bytes of a file at an offset; zeros where it cannot.
 pub type ReadAt<'a> = dyn FnMut(u64, &mut [u8]) + 'a;
 
-/// A part of a file that was written at one time.
-pub struct PartOfFile {
-    /// Where it begins.
-    pub offset: u64,
-    /// Its length in bytes.
-    pub length: u64,
-    /// A number that grows with time; 0 if it is not known.
-    pub written: u64,
-    /// Whether later bytes in it were written later.
-    pub is_ordered: bool,
-}
-
-impl PartOfFile {
-    /// A whole file of an engine that does not say when a part of it was written: after everything that the journal says is in
-    /// the engine, and before the rest of the journal.
-    #[must_use]
-    pub fn undated(length: u64) -> Vec<Self> {
-        vec![Self { offset: 0, length, written: 1 << 62, is_ordered: false }]
-    }
+/// A whole file of an engine that does not say when a part of it was written: after everything that the journal says is in
+/// the engine, and before the rest of the journal.
+#[must_use]
+pub fn undated(length: u64) -> Vec<Extent> {
+    vec![Extent { file: 0, offset: 0, length, written: 1 << 62, is_ordered: false }]
 }
 
 /// An engine with files on a local disk, behind a journal.

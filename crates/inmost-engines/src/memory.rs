@@ -17,7 +17,8 @@ use self::bare::BareValues;
 use self::engine::MemoryEngine;
 use inmost_storage::limits;
 use inmost_storage::{
-    Address, BareFiles, Engine, EngineKind, HeaderCopy, Rewriting, SetAside, Storage, StorageError,
+    Address, BareFiles, Engine, EngineKind, HeaderCopy, Rewriting, SetAsideGeneration, Storage,
+    StorageError,
 };
 
 /// A place in memory. Clones are handles of the same place and do not lock each other out. A generation still
@@ -34,11 +35,11 @@ struct Place {
     synced_anchor: Option<Vec<u8>>,
     generations: BTreeMap<u64, Arc<Mutex<Generation>>>,
     rewriting: Option<Rewriting>,
-    set_aside: BTreeMap<u64, SetAsideGeneration>,
+    set_aside: BTreeMap<u64, Kept>,
 }
 
 #[derive(Clone)]
-struct SetAsideGeneration {
+struct Kept {
     records: Arc<Mutex<Generation>>,
     header: Option<Vec<u8>>,
 }
@@ -232,11 +233,7 @@ impl Storage for MemoryStorage {
         Ok(Box::new(self.open_engine(number)?))
     }
 
-    fn bare_files(
-        &self,
-        number: u64,
-        _engine: EngineKind,
-    ) -> Result<Box<dyn BareFiles>, StorageError> {
+    fn bare_files(&self, number: u64) -> Result<Box<dyn BareFiles>, StorageError> {
         let place = self.place();
         let generation = place.generations.get(&number).ok_or(StorageError::Missing)?;
         Ok(Box::new(BareValues::new(locked(generation).records.values())))
@@ -269,15 +266,18 @@ impl Storage for MemoryStorage {
         while place.set_aside.contains_key(&name) {
             name = name.wrapping_add(1);
         }
-        place.set_aside.insert(name, SetAsideGeneration { records, header });
+        place.set_aside.insert(name, Kept { records, header });
         Ok(())
     }
 
-    fn set_aside_generations(&self) -> Result<Vec<SetAside>, StorageError> {
+    fn set_aside_generations(&self) -> Result<Vec<SetAsideGeneration>, StorageError> {
         let place = self.place();
         let found = place.set_aside.iter().map(|(number, kept)| {
             let header = kept.header.as_ref().map_or(0, |header| length(header));
-            SetAside { number: *number, bytes: records_size(&locked(&kept.records)) + header }
+            SetAsideGeneration {
+                number: *number,
+                bytes: records_size(&locked(&kept.records)) + header,
+            }
         });
         Ok(found.collect())
     }

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::memory::MemoryStorage;
 use inmost_storage::{
-    Address, BareFiles, Batch, Engine, EngineKind, HeaderCopy, Rewriting, SetAside, Storage,
-    StorageError,
+    Address, BareFiles, Batch, Engine, EngineKind, HeaderCopy, Rewriting, SetAsideGeneration,
+    Storage, StorageError,
 };
 
 /// A storage in memory that records its input. Its clones share the record.
@@ -69,12 +69,8 @@ impl Storage for RecordingStorage {
         self.place.open_generation(number, engine).map(|engine| self.recording(engine))
     }
 
-    fn bare_files(
-        &self,
-        number: u64,
-        engine: EngineKind,
-    ) -> Result<Box<dyn BareFiles>, StorageError> {
-        self.place.bare_files(number, engine)
+    fn bare_files(&self, number: u64) -> Result<Box<dyn BareFiles>, StorageError> {
+        self.place.bare_files(number)
     }
 
     fn remove_generation(&self, number: u64) -> Result<(), StorageError> {
@@ -99,7 +95,7 @@ impl Storage for RecordingStorage {
         self.place.set_aside(number, header)
     }
 
-    fn set_aside_generations(&self) -> Result<Vec<SetAside>, StorageError> {
+    fn set_aside_generations(&self) -> Result<Vec<SetAsideGeneration>, StorageError> {
         self.place.set_aside_generations()
     }
 

@@ -12,15 +12,21 @@ use std::path::{Path, PathBuf};
 
 use crate::protocol::Folder;
 
-use self::name::NAME_BYTES;
 pub(crate) use self::name::is_url;
+use self::name::{NAME_BYTES, name_of};
 #[cfg(unix)]
 use self::unix as system;
 #[cfg(windows)]
 use self::windows as system;
 #[cfg(windows)]
 pub(crate) use self::windows::pipe;
-pub(crate) use system::{folder, folders, is_private, make_private, socket};
+pub(crate) use system::{folder, folders, is_private, make_private};
+
+/// The address of the store in this folder, which must exist, or at this URL.
+pub(crate) fn socket(store: &Path) -> io::Result<PathBuf> {
+    let canonical = if is_url(store) { store.to_owned() } else { store.canonicalize()? };
+    Ok(folder().join(name_of(&canonical)))
+}
 
 /// Every address in the folders where daemons of this user listen, of a live daemon or of a dead one.
 pub(crate) fn sockets() -> Vec<PathBuf> {

@@ -142,14 +142,12 @@ fn serve(
     listener: &mut Option<impl Write>,
 ) -> Result<(), DaemonError> {
     let store = body::decode_path(&order.store);
-    let mut options = DaemonOptions::new(order.limits);
-    if let Some(anchor) = order.anchor.as_deref() {
-        options = options.anchor(body::decode_path(anchor));
-    }
-    if order.requires_fresh {
-        options = options.require_fresh();
-    }
-    options.sync = order.sync;
+    let options = DaemonOptions {
+        limits: order.limits,
+        anchor: order.anchor.as_deref().map(body::decode_path),
+        requires_fresh: order.requires_fresh,
+        sync: order.sync,
+    };
     let parsed = Secret::from_bytes(order.kind, secret.as_slice())?;
     // Wiped now: this function returns when the store is locked.
     drop(secret);

@@ -8,8 +8,10 @@ use inmost_sync::{Report, Status, Sync, SyncError, is_remote};
 
 use crate::body;
 use crate::open_store::OpenStore;
+use crate::request::Request;
 use crate::requests::{
-    SyncFollow, SyncInit, SyncInvitation, SyncJoin, SyncLeave, SyncRemove, SyncRun, SyncStatus,
+    ClientMessage, SyncFollow, SyncInit, SyncInvitation, SyncJoin, SyncLeave, SyncRemove, SyncRun,
+    SyncStatus,
 };
 use crate::rounds::{follow, init, invitation, join, remove, run};
 
@@ -21,20 +23,15 @@ pub struct OpenSync<'s> {
     pub(crate) folder: &'s Path,
 }
 
-impl OpenSync<'_> {
+impl<'s> OpenSync<'s> {
     /// As [`Sync::init`], in the place at this path or URL; see [`inmost_sync::open_place`].
     ///
     /// # Errors
     /// The same as there; [`SyncError::PlaceUnavailable`].
     pub fn init(&self, place: &Path, name: &str) -> Result<(), SyncError> {
-        let location = &location(place)?;
-        match self.store {
-            OpenStore::Here(session) => init(&Sync::new(session, self.folder), location, name),
-            OpenStore::Daemon(client) => {
-                let request = SyncInit { name: name.to_owned() };
-                client.call(request, location.as_bytes(), &mut |_| {})?
-            }
-        }
+        let location = location(place)?;
+        let request = SyncInit { name: name.to_owned() };
+        self.perform(|circle| init(circle, &location, name), request, location.as_bytes())
     }
 
     /// As [`Sync::join`], in the place at this path or URL; see [`inmost_sync::open_place`].
@@ -43,17 +40,11 @@ impl OpenSync<'_> {
     /// The same as there; [`SyncError::PlaceUnavailable`].
     pub fn join(&self, place: &Path, invitation: &str, name: &str) -> Result<(), SyncError> {
         let location = location(place)?;
-        match self.store {
-            OpenStore::Here(session) => {
-                join(&Sync::new(session, self.folder), &location, invitation, name)
-            }
-            OpenStore::Daemon(client) => {
-                let request = SyncJoin { name: name.to_owned() };
-                let body = body::join(&[location.as_str(), invitation])
-                    .ok_or(SyncError::InvalidInvitation)?;
-                client.call(request, body.as_slice(), &mut |_| {})?
-            }
-        }
+        let request = SyncJoin { name: name.to_owned() };
+        let body =
+            body::join(&[location.as_str(), invitation]).ok_or(SyncError::InvalidInvitation)?;
+        let here = |circle: &Sync<'s>| join(circle, &location, invitation, name);
+        self.perform(here, request, body.as_slice())
     }
 
     /// As [`Sync::remove`], into the place at this path or URL; see [`inmost_sync::open_place`].
@@ -61,14 +52,9 @@ impl OpenSync<'_> {
     /// # Errors
     /// The same as there; [`SyncError::PlaceUnavailable`].
     pub fn remove(&self, names: &[String], to: &Path) -> Result<(), SyncError> {
-        let location = &location(to)?;
-        match self.store {
-            OpenStore::Here(session) => remove(&Sync::new(session, self.folder), names, location),
-            OpenStore::Daemon(client) => {
-                let request = SyncRemove { names: names.to_vec() };
-                client.call(request, location.as_bytes(), &mut |_| {})?
-            }
-        }
+        let location = location(to)?;
+        let request = SyncRemove { names: names.to_vec() };
+        self.perform(|circle| remove(circle, names, &location), request, location.as_bytes())
     }
 
     /// As [`Sync::follow`], into the place at this path or URL; see [`inmost_sync::open_place`].
@@ -77,16 +63,10 @@ impl OpenSync<'_> {
     /// The same as there; [`SyncError::PlaceUnavailable`].
     pub fn follow(&self, place: &Path, invitation: &str) -> Result<(), SyncError> {
         let location = location(place)?;
-        match self.store {
-            OpenStore::Here(session) => {
-                follow(&Sync::new(session, self.folder), &location, invitation)
-            }
-            OpenStore::Daemon(client) => {
-                let body = body::join(&[location.as_str(), invitation])
-                    .ok_or(SyncError::InvalidInvitation)?;
-                client.call(SyncFollow {}, body.as_slice(), &mut |_| {})?
-            }
-        }
+        let body =
+            body::join(&[location.as_str(), invitation]).ok_or(SyncError::InvalidInvitation)?;
+        let here = |circle: &Sync<'s>| follow(circle, &location, invitation);
+        self.perform(here, SyncFollow {}, body.as_slice())
     }
 
     /// As [`Sync::invitation`].
@@ -94,10 +74,7 @@ impl OpenSync<'_> {
     /// # Errors
     /// The same as there.
     pub fn invitation(&self) -> Result<FileText, SyncError> {
-        match self.store {
-            OpenStore::Here(session) => invitation(&Sync::new(session, self.folder)),
-            OpenStore::Daemon(client) => client.ask(SyncInvitation {})?,
-        }
+        self.perform(invitation, SyncInvitation {}, &[])
     }
 
     /// As [`Sync::synchronise`]; `progress` gets the number of objects read.
@@ -116,10 +93,7 @@ impl OpenSync<'_> {
     /// # Errors
     /// The same as there.
     pub fn status(&self) -> Result<Status, SyncError> {
-        match self.store {
-            OpenStore::Here(session) => Sync::new(session, self.folder).status(),
-            OpenStore::Daemon(client) => client.ask(SyncStatus {})?,
-        }
+        self.perform(Sync::status, SyncStatus {}, &[])
     }
 
     /// As [`Sync::leave`].
@@ -127,9 +101,22 @@ impl OpenSync<'_> {
     /// # Errors
     /// The same as there.
     pub fn leave(&self) -> Result<(), SyncError> {
+        self.perform(Sync::leave, SyncLeave {}, &[])
+    }
+
+    /// Does it in this process, or sends the request with this body to the key daemon.
+    fn perform<T, R>(
+        &self,
+        here: impl FnOnce(&Sync<'s>) -> Result<T, SyncError>,
+        request: R,
+        body: &[u8],
+    ) -> Result<T, SyncError>
+    where
+        R: Request<Reply = Result<T, SyncError>> + Into<ClientMessage>,
+    {
         match self.store {
-            OpenStore::Here(session) => Sync::new(session, self.folder).leave(),
-            OpenStore::Daemon(client) => client.ask(SyncLeave {})?,
+            OpenStore::Here(session) => here(&Sync::new(session, self.folder)),
+            OpenStore::Daemon(client) => client.call(request, body, &mut |_| {})?,
         }
     }
 }

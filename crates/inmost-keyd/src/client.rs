@@ -48,23 +48,20 @@ impl ConnectOptions {
     /// If the daemon refuses this client or cannot be reached. If the options of tool calls have a
     /// [`screen`](inmost::ToolOptions::screen) without a name, which the daemon cannot run.
     pub fn connect(&self, store: impl AsRef<Path>) -> Result<Option<Client>, DaemonError> {
-        if let Some(tool) = &self.tool {
+        if let Some(tool) = &self.hello.tool {
             check_screen(tool)?;
         }
         // Without a working folder, a relative path names no store.
         let Ok(absolute) = std::path::absolute(store.as_ref()) else { return Ok(None) };
         let connection = connect(store.as_ref(), self)?;
-        Ok(connection.map(|connection| {
-            // Absolute: a program that changes its working folder must still lock this store, and no other.
-            let (store, process) = (absolute, connection.process());
-            Client {
-                shared: Arc::new(Shared {
-                    store,
-                    process,
-                    owner: std::process::id(),
-                    connection: Mutex::new(connection),
-                }),
-            }
+        Ok(connection.map(|(connection, process)| Client {
+            shared: Arc::new(Shared {
+                // Absolute: a program that changes its working folder must still lock this store, and no other.
+                store: absolute,
+                process,
+                owner: std::process::id(),
+                connection: Mutex::new(connection),
+            }),
         }))
     }
 }

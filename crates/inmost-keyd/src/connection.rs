@@ -19,7 +19,6 @@ use crate::{address, body, peer, running};
 pub(crate) struct Connection {
     store: PathBuf,
     stream: Stream,
-    process: u32,
     /// A request got no complete reply, so the next bytes do not belong to the next request.
     is_lost: bool,
 }
@@ -27,16 +26,10 @@ pub(crate) struct Connection {
 /// How a client connects.
 #[derive(Clone, Default)]
 #[must_use]
-#[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct ConnectOptions {
     anchor: Option<PathBuf>,
-    /// Checked by the client.
-    pub(crate) tool: Option<ToolOptions>,
-    status_only: bool,
-    actor: Option<Wiped<String>>,
-    is_program: bool,
-    is_unrecorded: bool,
-    is_watching: bool,
+    /// What it asks for. The client checks the options of the tool.
+    pub(crate) hello: Hello,
 }
 
 impl ConnectOptions {
@@ -55,14 +48,14 @@ impl ConnectOptions {
     /// [`MemoryTool`](inmost::MemoryTool). If they restrict the tool to less than the whole store, or screen it, the
     /// daemon refuses all other requests on this connection. Screening runs in the daemon.
     pub fn tool(mut self, options: ToolOptions) -> Self {
-        self.tool = Some(options);
+        self.hello.tool = Some(options);
         self
     }
 
     /// Connects only for [`Client::daemon`](crate::Client::daemon) and [`Client::status`](crate::Client::status). The daemon refuses all other requests on this connection,
     /// but accepts it even while it has too many clients. It ends the connection if it is not used for some seconds.
     pub fn status_only(mut self) -> Self {
-        self.status_only = true;
+        self.hello.status_only = true;
         self
     }
 
@@ -70,7 +63,7 @@ impl ConnectOptions {
     /// [`Session::acting_as`](inmost::Session::acting_as). The label is fixed for the connection.
     pub fn actor(mut self, actor: Option<&str>) -> Self {
         // The daemon cuts it to the length that the store keeps. A longer one need not be sent.
-        self.actor = actor.map(|actor| {
+        self.hello.actor = actor.map(|actor| {
             let end = actor.char_indices().nth(MOST_ACTOR).map_or(actor.len(), |(end, _)| end);
             Wiped::new(actor.get(..end).unwrap_or_default().to_owned())
         });
@@ -80,41 +73,31 @@ impl ConnectOptions {
     /// What this client reads does not count as use of a file; see
     /// [`Session::without_recording`](inmost::Session::without_recording).
     pub fn without_recording(mut self) -> Self {
-        self.is_unrecorded = true;
+        self.hello.is_unrecorded = true;
         self
     }
 
     /// When this client looks at names and metadata, that does not restart the idle time of the daemon: it does so for programs
     /// that watch a folder. Reading a text and every change still restart it.
     pub fn as_watcher(mut self) -> Self {
-        self.is_watching = true;
+        self.hello.is_watching = true;
         self
     }
 
     /// The changes of this client count as those of the command-line program.
     #[doc(hidden)]
     pub fn as_program(mut self) -> Self {
-        self.is_program = true;
+        self.hello.is_program = true;
         self
     }
 }
 
-/// Connects to the daemon that holds this store, if there is one.
+/// Connects to the daemon that holds this store, if there is one. Returns its process too.
 pub(crate) fn connect(
     store: &Path,
     options: &ConnectOptions,
-) -> Result<Option<Connection>, DaemonError> {
-    let hello = Hello {
-        version: VERSION,
-        purpose: Purpose::Work,
-        folder: address::identity(store).ok(),
-        tool: options.tool.clone(),
-        status_only: options.status_only,
-        actor: options.actor.clone(),
-        is_program: options.is_program,
-        is_unrecorded: options.is_unrecorded,
-        is_watching: options.is_watching,
-    };
+) -> Result<Option<(Connection, u32)>, DaemonError> {
+    let hello = Hello { folder: address::identity(store).ok(), ..options.hello.clone() };
     let anchor =
         options.anchor.as_deref().map(body::encode_anchor).transpose()?.unwrap_or_default();
     let Some((stream, greeting)) = greet(store, &hello, &anchor)? else { return Ok(None) };
@@ -124,7 +107,7 @@ pub(crate) fn connect(
             let is_set = stream.set_read_timeout(None);
             is_set.map_err(|error| DaemonError::of_connection(store, &error))?;
             let store = store.to_owned();
-            Ok(Some(Connection { store, stream, process, is_lost: false }))
+            Ok(Some((Connection { store, stream, is_lost: false }, process)))
         }
         Greeting::Refused(refusal) => Err(refused(store, refusal)),
         ending => ended(store, &stream, ending).map(|()| None),
@@ -271,25 +254,10 @@ fn is_dead(socket: &Path) -> bool {
 }
 
 fn lock_request() -> Hello {
-    Hello {
-        version: VERSION,
-        purpose: Purpose::Lock,
-        folder: None,
-        tool: None,
-        status_only: false,
-        actor: None,
-        is_program: false,
-        is_unrecorded: false,
-        is_watching: false,
-    }
+    Hello { purpose: Purpose::Lock, ..Hello::default() }
 }
 
 impl Connection {
-    /// The daemon's process.
-    pub(crate) fn process(&self) -> u32 {
-        self.process
-    }
-
     /// Sends a request, and waits for the reply.
     pub(crate) fn call<R: Request + Into<ClientMessage>>(
         &mut self,
@@ -323,7 +291,10 @@ impl Connection {
                 _ if is_change => return Err(StoreError::OutcomeUnknown.into()),
                 Ok(None) => return Err(StoreError::Locked.into()),
                 Err(error) if is_end(&error) => return Err(StoreError::Locked.into()),
-                Err(error) => return Err(self.failed(&error).into()),
+                Err(error) => {
+                    let error = DaemonError::of_connection(&self.store, &error);
+                    return Err(StoreError::from(error).into());
+                }
             };
             // The daemon replied before the request was complete, so it still waits for the rest.
             self.is_lost = sent.is_err();
@@ -333,7 +304,7 @@ impl Connection {
                     progress(records);
                 }
                 ServerMessage::Reply(head) => {
-                    let unexpected = || StoreError::from(self.unexpected_reply());
+                    let unexpected = || StoreError::from(unexpected_reply(&self.store));
                     return Ok(R::Reply::from_parts(head, body).ok_or_else(unexpected)?);
                 }
                 ServerMessage::Failed(error) => return Err(error),
@@ -345,14 +316,6 @@ impl Connection {
                 }
             }
         }
-    }
-
-    fn failed(&self, error: &io::Error) -> StoreError {
-        DaemonError::of_connection(&self.store, error).into()
-    }
-
-    fn unexpected_reply(&self) -> DaemonError {
-        DaemonError::UnexpectedReply { store: self.store.display().to_string() }
     }
 
     fn unsendable(&self) -> StoreError {
@@ -427,10 +390,12 @@ fn refused(store: &Path, refusal: Refusal) -> DaemonError {
         }
         Refusal::OtherAnchor => DaemonError::OtherAnchor,
         Refusal::TooManyClients => DaemonError::TooManyClients,
-        Refusal::InvalidMessage | Refusal::Restricted => {
-            DaemonError::UnexpectedReply { store: store.display().to_string() }
-        }
+        Refusal::InvalidMessage | Refusal::Restricted => unexpected_reply(store),
     }
+}
+
+fn unexpected_reply(store: &Path) -> DaemonError {
+    DaemonError::UnexpectedReply { store: store.display().to_string() }
 }
 
 fn wait_for_end(store: &Path, mut stream: &Stream) -> Result<(), DaemonError> {
@@ -439,7 +404,7 @@ fn wait_for_end(store: &Path, mut stream: &Stream) -> Result<(), DaemonError> {
     let process = peer::process(stream).unwrap_or_default();
     match stream.read(&mut [0]) {
         Ok(0) => Ok(()),
-        Ok(_) => Err(DaemonError::UnexpectedReply { store: store.display().to_string() }),
+        Ok(_) => Err(unexpected_reply(store)),
         Err(error) if is_end(&error) => Ok(()),
         Err(error) => Err(DaemonError::of_connection(store, &error).of_process(process)),
     }

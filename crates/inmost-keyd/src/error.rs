@@ -1,20 +1,25 @@
 //! Why there is no connection to a key daemon, or no daemon.
 
-use std::fmt;
 use std::io;
 use std::path::Path;
 
-use inmost::{KdfCost, StoreError};
+use inmost::{KdfCost, StoreError, printable};
 use inmost_sync::SyncError;
 use serde::{Deserialize, Serialize};
 
 /// Why a program cannot connect to the key daemon of a store, or cannot become one.
 ///
-/// [`Display`](fmt::Display) says what happened, [`advice`](DaemonError::advice) what to do.
-#[derive(Debug, Serialize, Deserialize)]
+/// [`Display`](std::fmt::Display) says what happened, with control characters escaped: paths and the reasons of the operating
+/// system may hold any. [`advice`](DaemonError::advice) says what to do.
+#[derive(Debug, thiserror::Error, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum DaemonError {
     /// The socket of the daemon cannot be created.
+    #[error(
+        "The key daemon cannot create its socket {}: {}.",
+        printable(.socket),
+        printable(.reason)
+    )]
     CannotBind {
         /// The path of the socket.
         socket: String,
@@ -22,26 +27,44 @@ pub enum DaemonError {
         reason: String,
     },
     /// The daemon could not listen for connections.
+    #[error("The key daemon cannot listen: {}.", printable(.0))]
     CannotListen(String),
     /// The process of the daemon could not be started.
+    #[error("The key daemon could not be started: {}.", printable(.0))]
     CannotStart(String),
     /// The credential arrived malformed at the daemon's process.
+    #[error("The key daemon received a malformed credential.")]
     InvalidSecret,
     /// The process of the daemon was killed while it unlocked the store: the system or the container was probably short of memory.
+    #[error(
+        "The key daemon was killed while it unlocked the store, probably for want of memory. An unlock needs about {} MiB and the memory of its key derivation, {} MiB by default.",
+        OTHER_MIB,
+        KdfCost::default().memory_kib() / 1_024
+    )]
     Killed,
     /// The store is in no circle of devices, so the daemon cannot keep it in step. It is locked.
+    #[error(
+        "The store is in no circle of devices, so it stays locked and nothing is synchronised."
+    )]
     NotAMember,
     /// A process holds the store, but no key daemon of it can be reached: another user's or another folder's sockets, a
     /// store that was moved after it was unlocked, or a program that is no key daemon.
+    #[error("{} holds the store, and no key daemon of it can be reached.", holder(*.process))]
     NotFound {
         /// The process that holds the store, if known.
         process: Option<u32>,
     },
     /// This process was not started by [`start`](crate::start).
+    #[error("This command is internal: only the program itself runs it.")]
     NotStartedByProgram,
     /// The store was unlocked with another freshness anchor than the client names, or with none.
+    #[error("The store was unlocked without this anchor.")]
     OtherAnchor,
     /// The daemon uses another version of the protocol.
+    #[error(
+        "The key daemon that holds the store has another version of inmost: {}",
+        protocols(*.daemon, *.client)
+    )]
     OtherVersion {
         /// The version that the daemon uses, if known.
         daemon: Option<u32>,
@@ -49,19 +72,29 @@ pub enum DaemonError {
         client: u32,
     },
     /// The folder for sockets cannot be created.
+    #[error("The folder for sockets cannot be created: {}.", printable(.0))]
     SocketFolder(String),
     /// The folder for sockets belongs to another user, or other users can enter it.
+    #[error("The folder for sockets, {}, is not private to this user.", printable(.0))]
     SocketFolderNotPrivate(String),
     /// The store could not be opened or unlocked.
-    Store(StoreError),
+    #[error("{}", printable(&.0.to_string()))]
+    Store(#[from] StoreError),
     /// The daemon accepts no more connections.
+    #[error("Too many processes use the store already.")]
     TooManyClients,
     /// The daemon sent a message that is not a reply to the request.
+    #[error("The key daemon of the store in {} sent an unexpected reply.", printable(.store))]
     UnexpectedReply {
         /// The folder of the store.
         store: String,
     },
     /// Sending to the daemon, or receiving from it, failed.
+    #[error(
+        "Cannot reach the key daemon of the store in {}: {}.",
+        printable(.store),
+        printable(.reason)
+    )]
     Unreachable {
         /// The folder of the store.
         store: String,
@@ -69,11 +102,19 @@ pub enum DaemonError {
         reason: String,
     },
     /// A daemon of this user cannot be reached at its socket, and may hold the keys of a store.
+    #[error(
+        "Process {process} is a key daemon of this user that cannot be reached, and it may hold keys."
+    )]
     Unreached {
         /// The process of the daemon.
         process: u32,
     },
     /// The daemon did not reply in time.
+    #[error(
+        "The key daemon of the store in {} does not respond{}.",
+        printable(.store),
+        .process.map_or_else(String::new, |process| format!(": process {process}"))
+    )]
     Unresponsive {
         /// The folder of the store.
         store: String,
@@ -81,6 +122,7 @@ pub enum DaemonError {
         process: Option<u32>,
     },
     /// The working folder, which a relative path starts from, cannot be determined.
+    #[error("The working folder cannot be determined: {}.", printable(.0))]
     WorkingFolder(String),
 }
 
@@ -140,9 +182,7 @@ impl DaemonError {
             _ => Self::Unreachable { store, reason: error.to_string() },
         }
     }
-}
 
-impl DaemonError {
     /// Names the process of a daemon that does not respond; 0 if it is not known.
     pub(crate) fn of_process(mut self, number: u32) -> Self {
         if let Self::Unresponsive { process, .. } = &mut self {
@@ -152,101 +192,16 @@ impl DaemonError {
     }
 }
 
-impl fmt::Display for DaemonError {
-    /// The path of a store and the reasons of the operating system may hold control characters, which are escaped.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&inmost::printable(&Sentence(self).to_string()))
-    }
+/// The beginning of a sentence on the process that holds a store.
+fn holder(process: Option<u32>) -> String {
+    process.map_or_else(|| "Another process".to_owned(), |process| format!("Process {process}"))
 }
 
-/// The message, with paths as they are.
-struct Sentence<'a>(&'a DaemonError);
-
-impl fmt::Display for Sentence<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            DaemonError::CannotBind { socket, reason } => {
-                write!(f, "The key daemon cannot create its socket {socket}: {reason}.")
-            }
-            DaemonError::CannotListen(reason) => {
-                write!(f, "The key daemon cannot listen: {reason}.")
-            }
-            DaemonError::CannotStart(reason) => {
-                write!(f, "The key daemon could not be started: {reason}.")
-            }
-            DaemonError::InvalidSecret => {
-                f.write_str("The key daemon received a malformed credential.")
-            }
-            DaemonError::Killed => write!(
-                f,
-                "The key daemon was killed while it unlocked the store, probably for want of memory. An unlock needs about {OTHER_MIB} MiB and the memory of its key derivation, {} MiB by default.",
-                KdfCost::default().memory_kib() / 1_024
-            ),
-            DaemonError::NotAMember => f.write_str(
-                "The store is in no circle of devices, so it stays locked and nothing is synchronised.",
-            ),
-            DaemonError::NotFound { process } => {
-                match process {
-                    Some(process) => write!(f, "Process {process}")?,
-                    None => f.write_str("Another process")?,
-                }
-                f.write_str(" holds the store, and no key daemon of it can be reached.")
-            }
-            DaemonError::NotStartedByProgram => {
-                f.write_str("This command is internal: only the program itself runs it.")
-            }
-            DaemonError::OtherAnchor => f.write_str("The store was unlocked without this anchor."),
-            DaemonError::OtherVersion { daemon, client } => {
-                f.write_str("The key daemon that holds the store has another version of inmost: ")?;
-                match daemon {
-                    Some(daemon) => write!(f, "it uses protocol {daemon}, not protocol {client}."),
-                    None => write!(f, "it does not use protocol {client}."),
-                }
-            }
-            DaemonError::SocketFolder(reason) => {
-                write!(f, "The folder for sockets cannot be created: {reason}.")
-            }
-            DaemonError::SocketFolderNotPrivate(folder) => {
-                write!(f, "The folder for sockets, {folder}, is not private to this user.")
-            }
-            DaemonError::Store(error) => error.fmt(f),
-            DaemonError::TooManyClients => f.write_str("Too many processes use the store already."),
-            DaemonError::UnexpectedReply { store } => {
-                write!(f, "The key daemon of the store in {store} sent an unexpected reply.")
-            }
-            DaemonError::Unreachable { store, reason } => {
-                write!(f, "Cannot reach the key daemon of the store in {store}: {reason}.")
-            }
-            DaemonError::Unreached { process } => write!(
-                f,
-                "Process {process} is a key daemon of this user that cannot be reached, and it may hold keys."
-            ),
-            DaemonError::Unresponsive { store, process } => {
-                write!(f, "The key daemon of the store in {store} does not respond")?;
-                match process {
-                    Some(process) => write!(f, ": process {process}."),
-                    None => f.write_str("."),
-                }
-            }
-            DaemonError::WorkingFolder(reason) => {
-                write!(f, "The working folder cannot be determined: {reason}.")
-            }
-        }
-    }
-}
-
-impl std::error::Error for DaemonError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Store(error) => Some(error),
-            _ => None,
-        }
-    }
-}
-
-impl From<StoreError> for DaemonError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
+/// The end of a sentence on the protocol of a daemon.
+fn protocols(daemon: Option<u32>, client: u32) -> String {
+    match daemon {
+        Some(daemon) => format!("it uses protocol {daemon}, not protocol {client}."),
+        None => format!("it does not use protocol {client}."),
     }
 }
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) const VERSION: u32 = 13;
 
 /// The first message of a client. Its bytes are the path of the anchor that it was given, if any.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct Hello {
     pub(crate) version: u32,
@@ -42,6 +42,22 @@ pub(crate) struct Hello {
     /// Whether the client looks at names and metadata for programs that watch a folder. That does not restart the idle time.
     #[serde(default)]
     pub(crate) is_watching: bool,
+}
+
+impl Default for Hello {
+    fn default() -> Self {
+        Self {
+            version: VERSION,
+            purpose: Purpose::default(),
+            folder: None,
+            tool: None,
+            status_only: false,
+            actor: None,
+            is_program: false,
+            is_unrecorded: false,
+            is_watching: false,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

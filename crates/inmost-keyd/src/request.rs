@@ -3,6 +3,7 @@
 //! A message has a head, which is JSON, and a body: text, secrets and host paths. They are not in the JSON, because its
 //! parser unescapes strings in buffers that are never wiped.
 
+use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -16,8 +17,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::body::{self, Wiped};
 use crate::facts::DaemonFacts;
+use crate::frame::{self, REPLY};
+use crate::protocol::ServerMessage;
 use crate::rounds::Rounds;
 use crate::secret::Secret;
+use crate::stream::Stream;
 
 /// A request, the type of its reply, and how it is executed.
 pub(crate) trait Request {
@@ -51,10 +55,6 @@ pub(crate) enum Kind {
 impl Kind {
     pub(crate) fn is_change(self) -> bool {
         matches!(self, Self::Change | Self::Tool { is_change: true })
-    }
-
-    pub(crate) fn is_tool_call(self) -> bool {
-        matches!(self, Self::Tool { .. })
     }
 }
 
@@ -107,10 +107,14 @@ impl Context<'_> {
 }
 
 /// Sends the reply to a request, or its error.
-pub(crate) trait Responder {
-    type Sent;
-
-    fn respond<R: Reply>(self, reply: Result<R, FileError>) -> Self::Sent;
+pub(crate) fn send<R: Reply>(mut stream: &Stream, reply: Result<R, FileError>) -> io::Result<()> {
+    match reply {
+        Ok(reply) => {
+            let (head, body) = reply.into_parts();
+            frame::write(&mut stream, &ServerMessage::Reply(head), body.as_slice(), REPLY)
+        }
+        Err(error) => frame::write(&mut stream, &ServerMessage::<()>::Failed(error), &[], REPLY),
+    }
 }
 
 /// The reply to a request, as a head and a body.

@@ -4,6 +4,7 @@
 mod run_command;
 mod write_many;
 
+use std::io;
 use std::time::{Duration, SystemTime};
 
 use inmost::{
@@ -22,9 +23,10 @@ pub(crate) use self::write_many::files;
 pub(crate) use self::write_many::{FileHead, heads, split};
 use crate::body::WipedPath;
 use crate::facts::DaemonFacts;
-use crate::request::{Context, Kind, Request, Responder};
+use crate::request::{Context, Kind, Request, send};
 use crate::rounds;
 use crate::secret::SlotOptions;
+use crate::stream::Stream;
 
 /// A row is `Name { fields } -> reply, kind, |at| what to do;`. The kind and what to do can name the fields; the kind by
 /// reference.
@@ -75,14 +77,14 @@ macro_rules! requests {
                 }
             }
 
-            /// Executes the request and hands its reply to `responder`.
-            pub(crate) fn execute<S: Responder>(
+            /// Executes the request and sends its reply.
+            pub(crate) fn execute(
                 self,
                 context: &mut Context<'_>,
-                responder: S,
-            ) -> S::Sent {
+                stream: &Stream,
+            ) -> io::Result<()> {
                 match self {
-                    $(Self::$name(request) => responder.respond(request.execute(context)),)*
+                    $(Self::$name(request) => send(stream, request.execute(context)),)*
                 }
             }
         }

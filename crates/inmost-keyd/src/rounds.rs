@@ -51,7 +51,7 @@ impl Rounds {
 }
 
 pub(crate) fn init(circle: &Sync<'_>, location: &str, name: &str) -> Result<(), SyncError> {
-    circle.init(&place(location)?, location, name)
+    circle.init(&*place(location)?, location, name)
 }
 
 pub(crate) fn join(
@@ -60,15 +60,15 @@ pub(crate) fn join(
     invitation: &str,
     name: &str,
 ) -> Result<(), SyncError> {
-    circle.join(&place(location)?, invitation, location, name)
+    circle.join(&*place(location)?, invitation, location, name)
 }
 
 pub(crate) fn remove(circle: &Sync<'_>, names: &[String], location: &str) -> Result<(), SyncError> {
-    circle.remove(names, &place(location)?, location)
+    circle.remove(names, &*place(location)?, location)
 }
 
 pub(crate) fn follow(circle: &Sync<'_>, location: &str, invitation: &str) -> Result<(), SyncError> {
-    circle.follow(&place(location)?, invitation, location)
+    circle.follow(&*place(location)?, invitation, location)
 }
 
 pub(crate) fn invitation(circle: &Sync<'_>) -> Result<FileText, SyncError> {

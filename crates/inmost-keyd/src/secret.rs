@@ -134,17 +134,15 @@ impl SlotOptions {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use inmost_testing::passphrase;
 
-    fn passphrase() -> Passphrase {
-        Passphrase::new("h\u{f8}rse").unwrap()
-    }
+    use super::*;
 
     #[test]
     fn a_secret_decodes_to_itself() {
         for secret in [
-            Secret::new(passphrase(), None),
-            Secret::new(passphrase(), Some(Keyfile::generate().unwrap())),
+            Secret::new(Passphrase::new("h\u{f8}rse").unwrap(), None),
+            Secret::new(Passphrase::new("h\u{f8}rse").unwrap(), Some(Keyfile::generate().unwrap())),
             Secret::RecoveryKey(RecoveryKey::generate().unwrap()),
             Secret::RawKey(RawKey::generate().unwrap()),
         ] {

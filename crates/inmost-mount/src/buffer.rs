@@ -165,11 +165,8 @@ impl Buffer {
 
     /// The bytes that were added at the end, if nothing else has changed.
     pub(crate) fn appended(&self) -> Option<&[u8]> {
-        let is_appended = if self.base.is_some() {
-            self.base_bytes > 0 && self.same >= self.base_bytes
-        } else {
-            false
-        };
+        let is_appended =
+            self.base.is_some() && self.base_bytes > 0 && self.same >= self.base_bytes;
         let added = self.bytes.get(self.base_bytes..)?;
         (is_appended || self.only_appends).then_some(added)
     }
@@ -193,9 +190,7 @@ impl Buffer {
 
     /// Takes over what the store has now, and forgets what was not saved.
     pub(crate) fn reload(&mut self, text: &str, version: u64, modified: SystemTime) {
-        let mut bytes = Wiped::new(Vec::with_capacity(text.len()));
-        bytes.append(text.as_bytes());
-        self.bytes = bytes;
+        self.bytes = Wiped::new(text.as_bytes().to_vec());
         self.saved(version);
         self.modified = modified;
     }

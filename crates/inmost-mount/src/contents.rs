@@ -170,8 +170,7 @@ impl Tree {
         // What was written before and is not saved yet needs its room too.
         let unsaved: usize = buffers.map(Buffer::grown).sum();
         let grows = unsaved.saturating_add(grows);
-        let room = self.stores.room();
-        let room = room.map_err(|error| self.fail(&error))?;
+        let room = self.room()?;
         let (length, grows) = (as_u64(length), as_u64(grows));
         if length > room.file_bytes {
             return Err(Errno::EFBIG);
@@ -491,8 +490,7 @@ impl Tree {
         let mut buffer = Buffer::new(caller.clone());
         if !is_scratch {
             self.check_path(path)?;
-            let room = self.stores.room();
-            let room = room.map_err(|error| self.fail(&error))?;
+            let room = self.room()?;
             if room.used.1 >= room.max_files {
                 return Err(Errno::EDQUOT);
             }

@@ -395,11 +395,7 @@ impl Filesystem for MemoryFolder {
     }
 
     fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
-        let room = self.run(|tree| {
-            let room = tree.stores.room();
-            room.map_err(|error| tree.fail(&error))
-        });
-        match room {
+        match self.run(Tree::room) {
             Ok(room) => {
                 let free = room.quota.min(room.disk);
                 let blocks = room.used.0.saturating_add(free) / BLOCK;
@@ -447,12 +443,8 @@ fn create_or_open(
     thread: u32,
 ) -> Result<(FileAttr, u64), Errno> {
     let caller = Caller::of(thread);
-    let found = match tree.entry(path) {
-        Ok(found) => found,
-        Err(error) if error.code() == Errno::ENOENT.code() => {
-            return Ok((tree.create(path, &caller, is_writer(flags))?, 0));
-        }
-        Err(error) => return Err(error),
+    let Some(found) = tree.entry_if_any(path)? else {
+        return Ok((tree.create(path, &caller, is_writer(flags))?, 0));
     };
     if flags & EXCLUSIVE != 0 {
         return Err(Errno::EEXIST);

@@ -20,7 +20,6 @@ mod stores;
 mod tree;
 
 use std::ffi::OsStr;
-use std::fmt;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -32,10 +31,10 @@ use std::time::Duration;
 
 use fuser::{Config, INodeNo, MountOption, Notifier, Session};
 use inmost::{FileError, StoreError};
+use inmost_screen::SecretScreen;
 
 use filesystem::{MemoryFolder, lock};
 pub use names::ScratchNames;
-pub use screening::OnFind;
 pub use stores::OpenAs;
 use stores::Stores;
 use tree::{Notice, Tree};
@@ -51,8 +50,9 @@ pub struct MountOptions {
     pub scratch: Vec<String>,
     /// The folder of the store, whose disk must have room.
     pub disk: Option<PathBuf>,
-    /// Whether secrets are looked for in what programs write, and what happens to them.
-    pub screen: Option<OnFind>,
+    /// What looks for secrets in what programs write. If it redacts, programs that have the file open see their own text until all
+    /// of them have closed it. If it refuses, the text is not saved: `fsync`, `close` and renames fail with `EACCES`.
+    pub screen: Option<SecretScreen>,
     /// Whether the store may be locked. Then every access fails with `ENOKEY` until it is unlocked.
     pub may_be_locked: bool,
 }
@@ -253,34 +253,47 @@ const WATCH: Duration = Duration::from_millis(500);
 const BEFORE_LOCK: Duration = Duration::from_secs(3);
 
 /// Why a memory was not mounted or unmounted.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MountError {
     /// Programs have files there open.
+    #[error("Programs have files open in {0}.")]
     Busy(PathBuf),
     /// The folder could not be read, made or unmounted.
-    Folder(PathBuf, io::Error),
+    #[error("The folder {0} cannot be used: {1}.")]
+    Folder(PathBuf, #[source] io::Error),
     /// A memory is mounted there already.
+    #[error("A memory is mounted at {0} already.")]
     Mounted(PathBuf),
     /// The system refused the mount.
-    Mounting(io::Error),
+    #[error("The system refused the mount: {0}.")]
+    Mounting(#[source] io::Error),
     /// The path is not a folder, or is a link to one.
+    #[error("{0} is not a folder.")]
     NotAFolder(PathBuf),
     /// The folder has files.
+    #[error("The folder {0} is not empty.")]
     NotEmpty(PathBuf),
     /// No memory is mounted there.
+    #[error("No memory is mounted at {0}.")]
     NotMounted(PathBuf),
     /// The folder belongs to another user.
+    #[error("The folder {0} belongs to another user.")]
     NotOwn(PathBuf),
     /// A glob of scratch names is not valid. Contains the reason.
+    #[error("The glob of scratch names is not valid: {0}.")]
     Scratch(String),
     /// The subtree has the name of a scratch file, so nothing in it would last.
+    #[error("{0} has a name of scratch files: what is written there would not last.")]
     ScratchRoot(String),
     /// The store could not be opened.
-    Store(FileError),
+    #[error("{0}")]
+    Store(#[source] FileError),
     /// The subtree is not a folder of the memory.
+    #[error("The subtree is not a folder of the memory.")]
     Subtree,
     /// Some files could not be saved.
+    #[error("Some files in {0} could not be saved.")]
     Unsaved(PathBuf),
 }
 
@@ -308,51 +321,6 @@ impl MountError {
             Self::Unsaved(_) => {
                 "Copy them from there; `--force` unmounts and loses what is not saved."
             }
-        }
-    }
-}
-
-impl fmt::Display for MountError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Busy(folder) => write!(f, "Programs have files open in {}.", folder.display()),
-            Self::Folder(folder, error) => {
-                write!(f, "The folder {} cannot be used: {error}.", folder.display())
-            }
-            Self::Mounted(folder) => {
-                write!(f, "A memory is mounted at {} already.", folder.display())
-            }
-            Self::Mounting(error) => write!(f, "The system refused the mount: {error}."),
-            Self::NotAFolder(path) => write!(f, "{} is not a folder.", path.display()),
-            Self::NotEmpty(folder) => write!(f, "The folder {} is not empty.", folder.display()),
-            Self::NotMounted(folder) => {
-                write!(f, "No memory is mounted at {}.", folder.display())
-            }
-            Self::NotOwn(folder) => {
-                write!(f, "The folder {} belongs to another user.", folder.display())
-            }
-            Self::Scratch(reason) => write!(f, "The glob of scratch names is not valid: {reason}."),
-            Self::ScratchRoot(root) => {
-                write!(
-                    f,
-                    "{root} has a name of scratch files: what is written there would not last."
-                )
-            }
-            Self::Store(error) => write!(f, "{error}"),
-            Self::Subtree => f.write_str("The subtree is not a folder of the memory."),
-            Self::Unsaved(folder) => {
-                write!(f, "Some files in {} could not be saved.", folder.display())
-            }
-        }
-    }
-}
-
-impl std::error::Error for MountError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Folder(_, error) | Self::Mounting(error) => Some(error),
-            Self::Store(error) => Some(error),
-            _ => None,
         }
     }
 }

@@ -39,11 +39,7 @@ impl Tree {
     pub(crate) fn new_path(&mut self, folder: u64, name: &OsStr) -> Result<String, Errno> {
         let folder = self.folder(folder)?;
         let path = names::join(&folder, name)?;
-        match self.entry(&path) {
-            Ok(_) => Err(Errno::EEXIST),
-            Err(error) if error.code() == Errno::ENOENT.code() => Ok(path),
-            Err(error) => Err(error),
-        }
+        if self.entry_if_any(&path)?.is_some() { Err(Errno::EEXIST) } else { Ok(path) }
     }
 
     /// Deletes a file.
@@ -52,11 +48,9 @@ impl Tree {
         let ino = attributes.ino.0;
         self.file(ino)?;
         let path = self.path(ino)?;
-        if let Some(origin) = self.origin(ino) {
+        if let Some((origin, away)) = self.take_away(ino) {
             // Moved to a scratch name and deleted there: now it is gone from the store too.
-            if let Some(away) = self.away.remove(&origin) {
-                self.remove_stored(&origin, Some(away.version), program)?;
-            }
+            self.remove_stored(&origin, Some(away.version), program)?;
         } else if let Some(away) = self.away_again(ino)? {
             // Never saved: the store still has the file that was moved to a scratch name, for as long as that is there.
             self.away.insert(path.clone(), away);
@@ -101,9 +95,9 @@ impl Tree {
         }
     }
 
-    /// The path in the store of a file that was moved to a scratch name.
-    fn origin(&self, ino: u64) -> Option<String> {
-        self.away.iter().find(|(_, away)| away.ino == ino).map(|(path, _)| path.clone())
+    /// Forgets that a file was moved to a scratch name, and returns its path in the store.
+    fn take_away(&mut self, ino: u64) -> Option<(String, Away)> {
+        self.away.extract_if(|_, away| away.ino == ino).next()
     }
 
     /// The file of the store that a new file was to replace and has not, if it is still at its scratch name.
@@ -151,11 +145,7 @@ impl Tree {
         let old = self.path(ino)?;
         let new_folder = self.folder(new_folder)?;
         let new = names::join(&new_folder, new_name)?;
-        let target = match self.entry(&new) {
-            Ok(attributes) => Some(attributes.ino.0),
-            Err(error) if error.code() == Errno::ENOENT.code() => None,
-            Err(error) => return Err(error),
-        };
+        let target = self.entry_if_any(&new)?.map(|attributes| attributes.ino.0);
         if target.is_some() && !may_replace {
             return Err(Errno::EEXIST);
         }
@@ -272,9 +262,7 @@ impl Tree {
 
     /// A scratch file is replaced by another. If a file of the store was moved there, it is gone now.
     fn discard_scratch(&mut self, ino: u64, program: &str) -> Result<(), Errno> {
-        if let Some(origin) = self.origin(ino)
-            && let Some(away) = self.away.remove(&origin)
-        {
+        if let Some((origin, away)) = self.take_away(ino) {
             self.remove_stored(&origin, Some(away.version), program)?;
         }
         self.detach(ino);
@@ -302,8 +290,7 @@ impl Tree {
         thread: u32,
         program: &str,
     ) -> Result<(), Errno> {
-        let room = self.stores.room();
-        let room = room.map_err(|error| self.fail(&error))?;
+        let room = self.room()?;
         let file = self.file(ino)?;
         let buffer = file.buffer.as_mut().ok_or(Errno::ESTALE)?;
         let text = Wiped::new(buffer.text()?.to_owned());
@@ -337,8 +324,7 @@ impl Tree {
             Err(error) => return Err(self.fail(&error)),
         };
         // A file that was moved to a scratch name and back is the same again.
-        if let Some(origin) = self.origin(ino)
-            && let Some(away) = self.away.remove(&origin)
+        if let Some((origin, away)) = self.take_away(ino)
             && origin != new
         {
             self.remove_stored(&origin, Some(away.version), program)?;

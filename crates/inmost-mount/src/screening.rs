@@ -12,16 +12,6 @@ use inmost_screen::SecretScreen;
 
 use crate::tree::Tree;
 
-/// What happens to a find in what a program writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnFind {
-    /// `[redacted: card number]` or the like is saved in its place. Programs that have the file open see their own text until all
-    /// of them have closed it.
-    Redact,
-    /// The text is not saved: `fsync`, `close` and renames fail with `EACCES`.
-    Refuse,
-}
-
 impl Tree {
     /// Screens a new path. It is refused in both cases: a name has no place for a mark.
     ///
@@ -50,7 +40,7 @@ impl Tree {
         path: &str,
         text: &str,
     ) -> Result<Option<Wiped<String>>, Errno> {
-        let Some(on_find) = self.screen else { return Ok(None) };
+        let Some(screen) = self.screen else { return Ok(None) };
         let mut finds = find(text)?;
         if finds.is_empty() {
             return Ok(None);
@@ -64,11 +54,10 @@ impl Tree {
         let known: HashSet<_> =
             known.iter().filter_map(|find| old.as_str().get(find.range.clone())).collect();
         finds.retain(|find| text.get(find.range.clone()).is_none_or(|find| !known.contains(find)));
-        match on_find {
-            _ if finds.is_empty() => Ok(None),
-            OnFind::Redact => Ok(Some(redacted(text, &finds))),
-            OnFind::Refuse => Err(Errno::EACCES),
+        if finds.is_empty() {
+            return Ok(None);
         }
+        if screen.is_redacting() { Ok(Some(redacted(text, &finds))) } else { Err(Errno::EACCES) }
     }
 }
 

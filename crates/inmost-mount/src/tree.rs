@@ -11,20 +11,20 @@ use std::time::SystemTime;
 use fuser::{Errno, FileAttr, FileType, INodeNo};
 use inmost::{EntryKind, FileError, Metadata};
 use inmost_keyd::OpenStore;
+use inmost_screen::SecretScreen;
 
 use crate::buffer::now;
 use crate::names::{self, ScratchNames};
 use crate::node::{File, Node, What};
 use crate::reads::Reads;
-use crate::screening::OnFind;
-use crate::stores::{Stores, errno, no_key};
+use crate::stores::{Room, Stores, errno, no_key};
 
 /// The tree.
 pub(crate) struct Tree {
     pub(crate) stores: Stores,
     pub(crate) root: String,
     pub(crate) scratch: ScratchNames,
-    pub(crate) screen: Option<OnFind>,
+    pub(crate) screen: Option<SecretScreen>,
     pub(crate) owner: (u32, u32),
     pub(crate) nodes: HashMap<u64, Node>,
     /// The inode at each path that is known.
@@ -106,6 +106,12 @@ impl Tree {
     pub(crate) fn writer(&mut self, program: &str) -> Result<OpenStore, Errno> {
         let writer = self.stores.writer(program);
         writer.map_err(|error| self.fail(&error))
+    }
+
+    /// What still fits.
+    pub(crate) fn room(&mut self) -> Result<Room, Errno> {
+        let room = self.stores.room();
+        room.map_err(|error| self.fail(&error))
     }
 
     /// The error number. If the store is locked, what was decrypted is wiped.
@@ -206,6 +212,14 @@ impl Tree {
                 Err(Errno::ENOENT)
             }
             Err(error) => Err(self.fail(&error)),
+        }
+    }
+
+    /// As [`entry`](Self::entry); `None` instead of `ENOENT`.
+    pub(crate) fn entry_if_any(&mut self, path: &str) -> Result<Option<FileAttr>, Errno> {
+        match self.entry(path) {
+            Err(error) if error.code() == Errno::ENOENT.code() => Ok(None),
+            found => found.map(Some),
         }
     }
 
@@ -372,6 +386,11 @@ impl Tree {
 
     /// Takes an inode out of the tree, because it is deleted, replaced or gone. It stays readable while it is open.
     pub(crate) fn detach(&mut self, ino: u64) {
+        self.take_out(ino);
+        self.drop_if_unused(ino);
+    }
+
+    fn take_out(&mut self, ino: u64) {
         let Some(node) = self.nodes.get_mut(&ino) else { return };
         let path = node.path.take();
         let number = node.file_mut().and_then(|file| file.number.take());
@@ -381,7 +400,6 @@ impl Tree {
         if let Some(number) = number.filter(|number| self.numbers.get(number) == Some(&ino)) {
             self.numbers.remove(&number);
         }
-        self.drop_if_unused(ino);
     }
 
     /// As [`detach`](Self::detach), because somebody else has taken it from the store: what is not saved of it is saved beside its place,
@@ -413,15 +431,8 @@ impl Tree {
     }
 
     fn drop_node(&mut self, ino: u64) {
-        let Some(node) = self.nodes.remove(&ino) else { return };
-        if let Some(path) = node.path.as_ref().filter(|path| self.paths.get(*path) == Some(&ino)) {
-            self.paths.remove(path);
-        }
-        if let Some(number) = node.file().and_then(|file| file.number)
-            && self.numbers.get(&number) == Some(&ino)
-        {
-            self.numbers.remove(&number);
-        }
+        self.take_out(ino);
+        self.nodes.remove(&ino);
     }
 
     /// The kernel forgets an inode.
@@ -461,13 +472,9 @@ impl Tree {
                 Some(ino) => *ino,
                 None => self.fresh(),
             };
+            let lookups = self.nodes.get(&ino).map_or(0, |node| node.lookups);
             let what = What::Folder { is_kept: true };
-            let node = self.nodes.entry(ino).or_insert(Node {
-                path: None,
-                lookups: 0,
-                what: What::Folder { is_kept: true },
-            });
-            (node.path, node.what) = (Some(folder.clone()), what);
+            self.nodes.insert(ino, Node { path: Some(folder.clone()), lookups, what });
             self.paths.insert(folder.clone(), ino);
             folder = names::parent(&folder).to_owned();
         }

@@ -25,8 +25,7 @@ impl BareRecords {
         let (vault, number) = (generation.place.vault(), generation.number);
         let found = generation.place.server.read(|connection| {
             connection.read(statements::PARTS, &[(&vault, Type::BYTEA), (&number, Type::INT8)])
-        });
-        let found = found.map_err(Failure::of_read)?;
+        })?;
         let (mut extents, mut ends) = (Vec::new(), Vec::new());
         for (file, row) in (0..).zip(&found) {
             let read = || Ok((rows::address(row, 0)?, rows::column::<i64>(row, 1)?));
@@ -56,8 +55,8 @@ impl BareRecords {
                 ],
             )?;
             found.iter().map(|row| rows::value(row, 0)).collect::<Result<Vec<_>, _>>()
-        });
-        Ok(found.map_err(Failure::of_read)?.concat())
+        })?;
+        Ok(found.concat())
     }
 }
 

@@ -17,8 +17,7 @@ impl Engine for PostgresEngine {
             return Ok(Vec::new());
         }
         self.0.place.keep_lease(self.0.number)?;
-        let found = self.0.place.server.read(|connection| self.0.get_many(connection, addresses));
-        found.map_err(Failure::of_read)
+        self.0.place.server.read(|connection| self.0.get_many(connection, addresses))
     }
 
     fn scan(
@@ -27,8 +26,7 @@ impl Engine for PostgresEngine {
         limit: usize,
     ) -> Result<Vec<(Address, Vec<u8>)>, StorageError> {
         self.0.place.keep_lease(self.0.number)?;
-        let found = self.0.place.server.read(|connection| self.0.scan(connection, after, limit));
-        found.map_err(Failure::of_read)
+        self.0.place.server.read(|connection| self.0.scan(connection, after, limit))
     }
 
     fn apply(&self, batch: &Batch) -> Result<(), StorageError> {
@@ -45,14 +43,12 @@ impl Engine for PostgresEngine {
     }
 
     fn size(&self) -> Result<u64, StorageError> {
-        self.0.place.server.read(|connection| self.0.size(connection)).map_err(Failure::of_read)
+        self.0.place.server.read(|connection| self.0.size(connection))
     }
 
     fn close(self: Box<Self>) -> Result<(), StorageError> {
         Ok(())
     }
-
-    fn discard(self: Box<Self>) {}
 }
 
 impl SharedEngine for PostgresEngine {
@@ -67,13 +63,11 @@ impl SharedEngine for PostgresEngine {
 
     fn pull(&self, known: &Known<'_>, limit: Limit) -> Result<Pull, StorageError> {
         self.0.place.note_root(self.0.number, &known.root);
-        let pulled = self.0.place.server.read(|connection| self.0.pull(connection, known, limit));
-        pulled.map_err(Failure::of_read)
+        self.0.place.server.read(|connection| self.0.pull(connection, known, limit))
     }
 
     fn trails(&self, since: u64, until: u64) -> Result<Vec<Vec<u8>>, StorageError> {
-        let read = |connection: &mut _| self.0.trails(connection, since, until);
-        self.0.place.server.read(read).map_err(Failure::of_read)
+        self.0.place.server.read(|connection| self.0.trails(connection, since, until))
     }
 
     fn begin(&self, access: Access, root: &Address) -> Result<Box<dyn SharedEngine>, StorageError> {

@@ -238,7 +238,7 @@ impl Commit<'_> {
         } else {
             connection.query(&text, &parameters)
         };
-        let outcome = sent.and_then(|found| rows::column::<i64>(rows::only(&found)?, 0));
+        let outcome = sent.and_then(|found| rows::number(&found));
         match outcome.map_err(Failure::of_commit)? {
             1 => {
                 if let (HeaderForm::Switches, Some(next)) = (self.form.header, self.next) {
@@ -265,8 +265,7 @@ pub(super) fn size(
 ) -> Result<u64, Failure> {
     let found =
         connection.read(statements::SIZE, &[(&vault, Type::BYTEA), (&number, Type::INT8)])?;
-    let bytes: i64 = rows::column(rows::only(&found)?, 0)?;
-    u64::try_from(bytes).map_err(|_| Failure::Malformed("a negative size"))
+    u64::try_from(rows::number(&found)?).map_err(|_| Failure::Malformed("a negative size"))
 }
 
 /// Puts rows into a delta as far as the limit allows.

@@ -30,8 +30,7 @@ impl Opening {
         let most = i64::try_from(OPENING.records.saturating_add(1)).unwrap_or(i64::MAX);
         let found = server.read(|connection| {
             connection.read(statements::OPEN, &[(&name, Type::BYTEA), (&most, Type::INT8)])
-        });
-        let found = found.map_err(Failure::of_read)?;
+        })?;
         check_server(&found)?;
         Self::parse(&found).map_err(Failure::of_read)
     }

@@ -161,6 +161,6 @@ impl Place {
         let vault = self.vault();
         let mut all: Vec<Parameter<'_>> = vec![(&vault, Type::BYTEA)];
         all.extend(parameters.iter().map(|(value, kind)| (*value, kind.clone())));
-        self.server.read(|connection| connection.query(statement, &all)).map_err(Failure::of_read)
+        self.server.read(|connection| connection.query(statement, &all))
     }
 }

@@ -94,8 +94,7 @@ impl Server {
     /// # Errors
     /// [`StorageError::Unavailable`].
     pub fn facts(&self) -> Result<ServerFacts, StorageError> {
-        let found = self.read(|connection| connection.read(statements::FACTS, &[]));
-        let found = found.map_err(Failure::of_read)?;
+        let found = self.read(|connection| connection.read(statements::FACTS, &[]))?;
         let row = rows::only(&found).map_err(Failure::of_read)?;
         let text = |column| rows::text(row, column).map_err(Failure::of_read);
         let config = &self.0.config;
@@ -170,15 +169,16 @@ impl Server {
     pub(super) fn read<T>(
         &self,
         mut call: impl FnMut(&mut Connection) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
-        match self.with(&mut call) {
+    ) -> Result<T, StorageError> {
+        let result = match self.with(&mut call) {
             Err(failure) if failure.is_lost() => {
                 // A server that restarted has ended the other ones too.
                 self.drop_idle();
                 self.with(&mut call)
             }
             result => result,
-        }
+        };
+        result.map_err(Failure::of_read)
     }
 
     /// Begins a transaction, on a fresh connection again if the first one is lost.

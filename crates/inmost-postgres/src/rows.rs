@@ -14,6 +14,11 @@ pub(super) fn only(rows: &[Row]) -> Result<&Row, Failure> {
     }
 }
 
+/// The number that is a whole result.
+pub(super) fn number(rows: &[Row]) -> Result<i64, Failure> {
+    column(only(rows)?, 0)
+}
+
 pub(super) fn column<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, Failure> {
     row.try_get(column).map_err(|_| Failure::Malformed("a column of another type"))
 }

@@ -1,6 +1,6 @@
 //! The tables, as text for their owner to load. The role that uses them has no right to change them.
 
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 
 use super::statements::functions;
 
@@ -13,24 +13,15 @@ pub struct Schema {
 }
 
 /// Why a schema cannot be made.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SchemaError {
     /// The name of the role is empty, longer than 63 bytes, or has a control character.
+    #[error("the name of a role has 1 to 63 bytes and no control characters")]
     Role,
     /// The number of partitions is above 1,024.
+    #[error("a table has at most 1,024 partitions")]
     Partitions,
 }
-
-impl fmt::Display for SchemaError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Role => "the name of a role has 1 to 63 bytes and no control characters",
-            Self::Partitions => "a table has at most 1,024 partitions",
-        })
-    }
-}
-
-impl std::error::Error for SchemaError {}
 
 impl Schema {
     /// The version of the tables that this build uses.

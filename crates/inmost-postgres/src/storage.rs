@@ -66,17 +66,13 @@ impl PostgresStorage {
         let name = vault.0.as_slice();
         // Each statement may be repeated, so a lost reply is not an unknown outcome.
         let run = |statement| {
-            let found =
-                server.read(|connection| connection.query(statement, &[(&name, Type::BYTEA)]));
-            found.map_err(Failure::of_read)
+            server.read(|connection| connection.query(statement, &[(&name, Type::BYTEA)]))
         };
         let had_header = !run(statements::DESTROY_HEADER)?.is_empty();
         let mut had_records = false;
         loop {
             let found = run(statements::DESTROY_SOME)?;
-            let count: i64 = rows::only(&found)
-                .and_then(|row| rows::column(row, 0))
-                .map_err(Failure::of_read)?;
+            let count = rows::number(&found).map_err(Failure::of_read)?;
             // A count that cannot be comes from a server that would go on for ever.
             if count <= 0 {
                 break;
@@ -115,9 +111,7 @@ impl PostgresStorage {
                 statements::REMOVE_SOME,
                 &[(&number, Type::INT8), (&lease, Type::BYTEA), (&seconds, Type::FLOAT8)],
             )?;
-            let count: i64 =
-                rows::only(&gone).and_then(|row| rows::column(row, 0)).map_err(Failure::of_read)?;
-            if count <= 0 {
+            if rows::number(&gone).map_err(Failure::of_read)? <= 0 {
                 break;
             }
         }
@@ -182,10 +176,7 @@ impl Storage for PostgresStorage {
             let parameters: [Parameter<'_>; 3] =
                 [(&number, Type::INT8), (&bytes, Type::BYTEA), (&lease, Type::BYTEA)];
             let found = self.place.query(statements::CREATE_VAULT, &parameters)?;
-            let count: i64 = rows::only(&found)
-                .and_then(|row| rows::column(row, 0))
-                .map_err(Failure::of_read)?;
-            if count == 1 {
+            if rows::number(&found).map_err(Failure::of_read)? == 1 {
                 self.place.end_lease(number);
                 return Ok(());
             }
@@ -241,11 +232,7 @@ impl Storage for PostgresStorage {
         Ok(Box::new(PostgresEngine(self.generation(number))))
     }
 
-    fn bare_files(
-        &self,
-        number: u64,
-        _engine: EngineKind,
-    ) -> Result<Box<dyn BareFiles>, StorageError> {
+    fn bare_files(&self, number: u64) -> Result<Box<dyn BareFiles>, StorageError> {
         let number = as_generation(number)?;
         if !self.stored_generations()?.contains(&number) {
             return Err(StorageError::Missing);
@@ -263,8 +250,7 @@ impl Storage for PostgresStorage {
 
     fn size(&self) -> Result<u64, StorageError> {
         let vault = self.place.vault();
-        let bytes = self.place.server.read(|connection| size(connection, vault, None));
-        bytes.map_err(Failure::of_read)
+        self.place.server.read(|connection| size(connection, vault, None))
     }
 }
 

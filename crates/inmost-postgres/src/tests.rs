@@ -387,7 +387,7 @@ mod on_a_server {
             });
             engine.apply(&Batch { puts: puts.collect(), ..Batch::default() }).unwrap();
         }
-        let bare = vault.host().bare_files(1, EngineKind::Postgres).unwrap();
+        let bare = vault.host().bare_files(1).unwrap();
         assert_eq!(bare.extents().len(), 2, "602 records in parts of 512");
         let mut bytes = 0;
         for extent in bare.extents() {

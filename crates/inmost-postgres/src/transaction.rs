@@ -95,8 +95,6 @@ impl Engine for Transaction {
     fn close(self: Box<Self>) -> Result<(), StorageError> {
         Ok(())
     }
-
-    fn discard(self: Box<Self>) {}
 }
 
 impl SharedEngine for Transaction {

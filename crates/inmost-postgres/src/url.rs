@@ -1,6 +1,5 @@
 //! The URL of a database, and of a vault in it.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use tokio_postgres::Config;
@@ -23,58 +22,56 @@ pub struct PostgresUrl {
 }
 
 /// What is wrong with a URL. It repeats nothing of what could be a secret.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum UrlError {
     /// It does not begin with `postgres://` or `postgresql://`.
+    #[error("the URL of a database begins with postgres://")]
     Scheme,
     /// It contains a password.
+    #[error(
+        "the URL contains a password, which other users of this machine could see; put it into a password file \
+         (PGPASSFILE or ~/.pgpass) or into PGPASSWORD"
+    )]
     Password,
     /// A parameter is not understood. The text is its name.
+    #[error("the URL has the parameter {0}, which is not known here")]
     Parameter(String),
     /// The value of this parameter is not valid.
+    #[error("{}", of_value(.0))]
     Value(&'static str),
     /// It names no host.
+    #[error("the URL names no host")]
     Host,
     /// It names no role.
+    #[error(
+        "the URL names no role of the database; it has the form postgres://USER@HOST/DATABASE?vault=ID"
+    )]
     Role,
     /// Without TLS, everything could be read and changed on the way to this host.
+    #[error(
+        "sslmode=disable is allowed only for a server on this machine, and {0} is not; remove sslmode from the URL"
+    )]
     Plain(String),
     /// The rest of the URL is not valid.
+    #[error("the URL is not valid; it has the form postgres://USER@HOST/DATABASE?vault=ID")]
     Syntax,
 }
 
-impl fmt::Display for UrlError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Scheme => f.write_str("the URL of a database begins with postgres://"),
-            Self::Password => f.write_str(
-                "the URL contains a password, which other users of this machine could see; put it into a password file \
-                 (PGPASSFILE or ~/.pgpass) or into PGPASSWORD",
-            ),
-            Self::Parameter(name) => write!(f, "the URL has the parameter {name}, which is not known here"),
-            Self::Value("sslmode") => f.write_str("sslmode in the URL must be verify-full or disable"),
-            Self::Value("vault") => f.write_str("vault in the URL must have 32 hexadecimal digits"),
-            Self::Value("port") => f.write_str(
-                "port in the URL must have numbers, for hosts that host names; a host in the address is written HOST:PORT",
-            ),
-            Self::Value("sslrootcert") => f.write_str(
-                "sslrootcert in the URL must be the path of a file, or system, which needs TLS",
-            ),
-            Self::Value(name) => write!(f, "the value of {name} in the URL is not valid"),
-            Self::Host => f.write_str("the URL names no host"),
-            Self::Role => f.write_str(
-                "the URL names no role of the database; it has the form postgres://USER@HOST/DATABASE?vault=ID",
-            ),
-            Self::Plain(host) => write!(
-                f,
-                "sslmode=disable is allowed only for a server on this machine, and {host} is not; remove sslmode from the URL"
-            ),
-            Self::Syntax => f.write_str("the URL is not valid; it has the form postgres://USER@HOST/DATABASE?vault=ID"),
+/// What the value of a parameter must be.
+fn of_value(name: &str) -> String {
+    let what = match name {
+        "sslmode" => "sslmode in the URL must be verify-full or disable",
+        "vault" => "vault in the URL must have 32 hexadecimal digits",
+        "port" => {
+            "port in the URL must have numbers, for hosts that host names; a host in the address is written HOST:PORT"
         }
-    }
+        "sslrootcert" => {
+            "sslrootcert in the URL must be the path of a file, or system, which needs TLS"
+        }
+        name => return format!("the value of {name} in the URL is not valid"),
+    };
+    what.to_owned()
 }
-
-impl std::error::Error for UrlError {}
 
 impl PostgresUrl {
     /// Whether a text is meant as such a URL. Does no I/O.

@@ -10,16 +10,9 @@ use std::str::FromStr;
 pub struct VaultId(pub [u8; 16]);
 
 /// A text that is not the id of a vault.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the id of a vault has 32 hexadecimal digits")]
 pub struct InvalidVaultId;
-
-impl fmt::Display for InvalidVaultId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the id of a vault has 32 hexadecimal digits")
-    }
-}
-
-impl std::error::Error for InvalidVaultId {}
 
 impl fmt::Display for VaultId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -36,7 +36,7 @@ use inmost_storage::{Address, Batch, Engine, EngineKind, StorageError, limits};
 
 use copy_on_write::CopyOnWrite;
 use inmost_engines::files;
-use inmost_engines::local_engine::{Expected, LocalEngine, LocalKind, PartOfFile};
+use inmost_engines::local_engine::{Expected, LocalEngine, LocalKind, undated};
 
 /// redb, for [`LocalStorage`](inmost_engines::local::LocalStorage).
 pub const KIND: LocalKind = LocalKind {
@@ -48,7 +48,7 @@ pub const KIND: LocalKind = LocalKind {
     batch_records: limits::BATCH_RECORDS_MAX,
     index_after: None,
     file: DATABASE,
-    written: |_, length| PartOfFile::undated(length),
+    written: |_, length| undated(length),
 };
 
 /// One generation in its own folder.
@@ -203,8 +203,6 @@ impl Engine for RedbEngine {
         let db = self.handle.0.take().ok_or(StorageError::Poisoned)?;
         guarded(storage_error, || db.close().map_err(redb::Error::from))
     }
-
-    fn discard(self: Box<Self>) {}
 }
 
 impl LocalEngine for RedbEngine {}

@@ -20,77 +20,64 @@ pub(super) fn find(text: &str, finds: &mut Vec<ScreenFind>) {
             at = at.saturating_add(1);
             continue;
         }
-        let number = Number::starting_at(bytes, at);
+        let groups = groups_at(bytes, at);
         if is_free_before(bytes, at)
-            && let Some(range) = number.card(bytes)
+            && let Some(range) = card(bytes, &groups)
         {
             at = range.end;
             finds.push(ScreenFind::new(range, SecretScreen::CARD_NUMBER));
         } else {
-            at = number.first_group_end(at);
+            at = groups.first().map_or(at.saturating_add(1), |group| group.end);
         }
     }
 }
 
-/// Digits in groups, with the same separator between them.
-struct Number {
-    /// The groups; the last one may go on.
-    groups: Vec<Range<usize>>,
+/// The groups of digits from a digit on with the same separator between them, as many as a card has. The last one may go on.
+fn groups_at(text: &[u8], start: usize) -> Vec<Range<usize>> {
+    let mut groups: Vec<Range<usize>> = Vec::with_capacity(MOST_GROUPS);
+    let mut at = start;
+    let mut separator = None;
+    while groups.len() < MOST_GROUPS {
+        let rest = text.get(at..).unwrap_or_default();
+        let length = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        if length == 0 {
+            break;
+        }
+        let end = at.saturating_add(length);
+        groups.push(at..end);
+        match text.get(end) {
+            Some(byte @ (b' ' | b'-')) if separator.is_none_or(|it| it == *byte) => {
+                separator = Some(*byte);
+                at = end.saturating_add(1);
+            }
+            _ => break,
+        }
+    }
+    groups
 }
 
-impl Number {
-    /// The groups from a digit on, as many as a card has.
-    fn starting_at(text: &[u8], start: usize) -> Self {
-        let mut groups: Vec<Range<usize>> = Vec::with_capacity(MOST_GROUPS);
-        let mut at = start;
-        let mut separator = None;
-        while groups.len() < MOST_GROUPS {
-            let rest = text.get(at..).unwrap_or_default();
-            let length = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-            if length == 0 {
-                break;
-            }
-            let end = at.saturating_add(length);
-            groups.push(at..end);
-            match text.get(end) {
-                Some(byte @ (b' ' | b'-')) if separator.is_none_or(|it| it == *byte) => {
-                    separator = Some(*byte);
-                    at = end.saturating_add(1);
-                }
-                _ => break,
-            }
-        }
-        Self { groups }
+/// The card number with which these groups begin.
+fn card(text: &[u8], groups: &[Range<usize>]) -> Option<Range<usize>> {
+    let first = groups.first()?;
+    let range = LAYOUTS.iter().find_map(|layout| {
+        let fits = layout.len() <= groups.len()
+            && layout.iter().zip(groups).all(|(length, group)| *length == group.len());
+        let last = groups.get(layout.len().checked_sub(1)?)?;
+        let range = first.start..last.end;
+        (fits && is_free_after(text, range.end) && is_card(digits(text, &range))).then_some(range)
+    });
+    if range.is_some() {
+        return range;
     }
-
-    fn first_group_end(&self, start: usize) -> usize {
-        self.groups.first().map_or(start.saturating_add(1), |group| group.end)
+    let range = first.clone();
+    if !is_free_after(text, range.end) || !is_card(digits(text, &range)) {
+        return None;
     }
-
-    /// The card number with which it begins.
-    fn card(&self, text: &[u8]) -> Option<Range<usize>> {
-        let range = LAYOUTS.iter().find_map(|layout| {
-            let fits = layout.len() <= self.groups.len()
-                && layout.iter().zip(&self.groups).all(|(length, group)| *length == group.len());
-            let first = self.groups.first()?;
-            let last = self.groups.get(layout.len().checked_sub(1)?)?;
-            let range = first.start..last.end;
-            (fits && is_free_after(text, range.end) && is_card(digits(text, &range)))
-                .then_some(range)
-        });
-        let range = match (range, self.groups.first()?) {
-            (Some(range), _) => return Some(range),
-            (None, group) => group.clone(),
-        };
-        if !is_free_after(text, range.end) || !is_card(digits(text, &range)) {
-            return None;
-        }
-        let (before, after) = (words_before(text, range.start), words_after(text, range.end));
-        let names_card = |text| holds_any(text, CARD_WORDS) || holds_whole(text, SHORT_CARD_WORDS);
-        let is_other = holds_any(before, OTHER_NUMBERS) || UNITS.iter().any(|it| begins(after, it));
-        let is_usual = matches!(range.len(), 15 | 16) && !is_other;
-        (names_card(before) || names_card(after) || is_usual).then_some(range)
-    }
+    let (before, after) = (words_before(text, range.start), words_after(text, range.end));
+    let names_card = |text| holds_any(text, CARD_WORDS) || holds_whole(text, SHORT_CARD_WORDS);
+    let is_other = holds_any(before, OTHER_NUMBERS) || UNITS.iter().any(|it| begins(after, it));
+    let is_usual = matches!(range.len(), 15 | 16) && !is_other;
+    (names_card(before) || names_card(after) || is_usual).then_some(range)
 }
 
 /// The digits of a number of this range, without separators.

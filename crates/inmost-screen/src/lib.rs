@@ -69,6 +69,12 @@ impl SecretScreen {
         Self(OnFind::Refuse)
     }
 
+    /// Whether it saves something in place of a find.
+    #[must_use]
+    pub fn is_redacting(self) -> bool {
+        self.0 == OnFind::Redact
+    }
+
     /// Returns what is found in a text, ordered by its place. No find lies within another.
     #[must_use]
     pub fn find(self, text: &str) -> Vec<ScreenFind> {
@@ -98,7 +104,7 @@ impl Screen for SecretScreen {
         finds.retain(|find| input.concerns(&find.range));
         let in_path =
             if input.is_new_path() { self.find_in_path(input.path()) } else { Vec::new() };
-        if !in_path.is_empty() || (self.0 == OnFind::Refuse && !finds.is_empty()) {
+        if !in_path.is_empty() || (!self.is_redacting() && !finds.is_empty()) {
             return ScreenVerdict::Refuse(in_path.iter().chain(&finds).map(|it| it.kind).collect());
         }
         if finds.is_empty() { ScreenVerdict::Allow } else { ScreenVerdict::Redact(finds) }

@@ -105,11 +105,13 @@ impl Material {
         let most = range.start.saturating_add(MOST_HEADERS);
         for piece in (Pieces { text, rest: range }) {
             let has_begun = material.characters > 0;
-            let is_full = is_base64(text, &piece) && piece.len() >= LEAST_PIECE;
+            let is_base64 = is_base64(text, &piece);
+            let is_full = is_base64 && piece.len() >= LEAST_PIECE;
             if !has_begun && is_full {
                 material.range.start = piece.start;
             }
-            if is_full || (has_begun && is_last_line(text, &piece)) {
+            // The last line may be short.
+            if is_full || (has_begun && is_base64 && piece.len().is_multiple_of(4)) {
                 material.characters = material.characters.saturating_add(piece.len());
                 material.range.end = piece.end;
             }
@@ -136,11 +138,6 @@ impl Material {
     fn is_key(&self) -> bool {
         self.characters >= LEAST_CHARACTERS
     }
-}
-
-/// The last line may be short.
-fn is_last_line(text: &[u8], piece: &Range<usize>) -> bool {
-    is_base64(text, piece) && piece.len().is_multiple_of(4)
 }
 
 fn is_base64(text: &[u8], piece: &Range<usize>) -> bool {

@@ -19,26 +19,20 @@ impl SledEngine {
         let _writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         self.poison.check()?;
         self.unsynced.store(true, Ordering::SeqCst);
-        let filled = self.poison.on_error(self.add_empty(records).and_then(|()| self.add(records)));
+        let filled = self.poison.on_error(
+            self.insert(records, |_| &[]).and_then(|()| self.insert(records, |value| value)),
+        );
         filled.inspect_err(|_| files::forget_cached_in(&self.folder))
     }
 
-    fn add_empty(&self, records: &[(Address, Vec<u8>)]) -> Result<(), StorageError> {
-        self.each(records, |db, address, _| db.insert(address.0, &[]))
-    }
-
-    fn add(&self, records: &[(Address, Vec<u8>)]) -> Result<(), StorageError> {
-        self.each(records, |db, address, value| db.insert(address.0, value))
-    }
-
-    fn each(
+    fn insert(
         &self,
         records: &[(Address, Vec<u8>)],
-        insert: impl Fn(&sled::Db, &Address, &[u8]) -> sled::Result<Option<sled::IVec>>,
+        value_of: impl Fn(&[u8]) -> &[u8],
     ) -> Result<(), StorageError> {
         for piece in records.chunks(NEXT_RECORDS) {
             self.handle.call(|db| {
-                piece.iter().try_for_each(|(address, value)| insert(db, address, value).map(drop))
+                piece.iter().try_for_each(|(it, value)| db.insert(it.0, value_of(value)).map(drop))
             })?;
             if self.follow_if_due(piece.len())? {
                 self.sync_log()?;

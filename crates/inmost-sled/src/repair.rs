@@ -4,7 +4,7 @@
 //! and `conf` follows from our constants. Both are deleted when they are damaged.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use inmost_storage::StorageError;
@@ -172,13 +172,10 @@ fn snapshot_name(position: u64) -> String {
 /// `None` if it is damaged.
 fn read_snapshot(path: &Path, log_bytes: u64) -> io::Result<Option<Vec<u8>>> {
     const LENGTH_AND_CHECKSUM: usize = 8 + 4;
-    let file = files::open(path)?;
-    let most = longest(log_bytes);
-    if file.metadata()?.len() > most {
-        return Ok(None);
-    }
-    let mut bytes = Vec::new();
-    file.take(most).read_to_end(&mut bytes)?;
+    let mut bytes = match files::read_small(path, longest(log_bytes)) {
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => return Ok(None),
+        read => read?.ok_or(io::ErrorKind::NotFound)?,
+    };
     let Some(length) = bytes.len().checked_sub(LENGTH_AND_CHECKSUM).filter(|&body| body > 0) else {
         return Ok(None);
     };
@@ -195,14 +192,11 @@ fn longest(log_bytes: u64) -> u64 {
 
 /// Returns whether `conf` is what sled would write. An absent file counts, because sled then creates it.
 fn is_expected_configuration(path: &Path) -> io::Result<bool> {
-    let file = match files::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
-        file => file?,
-    };
     let expected = expected_configuration();
-    let mut found = Vec::with_capacity(expected.len() + 1);
-    file.take(u64::try_from(expected.len() + 1).unwrap_or(u64::MAX)).read_to_end(&mut found)?;
-    Ok(found == expected)
+    match files::read_small(path, u64::try_from(expected.len()).unwrap_or(u64::MAX)) {
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(false),
+        found => Ok(found?.is_none_or(|found| found == expected)),
+    }
 }
 
 /// Returns the bytes of `conf`: the text and its CRC32, little-endian. Does no I/O.

@@ -1,27 +1,35 @@
 //! The errors of a storage and its engines.
 
-use std::{fmt, io};
+use std::io;
 
 use crate::UntrustedFile;
 
 /// The errors of a storage and its engines.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum StorageError {
     /// The stored root differs from the root that the batch expects.
+    #[error("the stored root differs from the root that the batch expects")]
     Conflict,
     /// The engine's files are damaged; the text describes the damage.
+    #[error("the engine's files are damaged: {0}")]
     Corrupt(String),
     /// The generation is damaged and was not opened; the text describes the damage.
+    #[error("the engine's files are damaged and were not opened: {0}")]
     Damaged(String),
     /// Another process holds the store. The value is its process id, if known.
+    #[error("{} holds the store", holder(*.0))]
     InUse(Option<u32>),
     /// The operating system returned an error.
-    Io(io::Error),
+    #[error("input/output error: {0}")]
+    Io(#[source] io::Error),
     /// The store, generation or file does not exist.
+    #[error("no such store, generation or file exists")]
     Missing,
     /// This build does not include the engine that the store names.
+    #[error("this build does not include the engine that the store names")]
     NotBuilt,
     /// The store, or a file of it, belongs to another user. Nothing was opened or written.
+    #[error("{} belongs to user {owner}", owned(.file))]
     OtherOwner {
         /// The file below the folder of the store; empty for the folder itself.
         file: String,
@@ -30,63 +38,46 @@ pub enum StorageError {
     },
     /// Another program has replaced, moved, removed or linked a file of the store while it was open. The text says which. What was
     /// written since may be in files that are no longer the store's.
+    #[error("{0} while the store was open")]
     Replaced(String),
     /// A file with one of the store's names must not be used; see [`FileProblem`](crate::FileProblem).
+    #[error("{0}")]
     UntrustedFile(UntrustedFile),
     /// An earlier write or sync failed. The generation must be reopened to learn its state.
+    #[error("an earlier write failed; reopen the store")]
     Poisoned,
     /// A write in the background failed, for the reason that is the value. One call returns it, and later ones
     /// [`Poisoned`](Self::Poisoned).
+    #[error("an earlier write failed: {0}")]
     WriteFailed(Box<Self>),
     /// The disk is full.
+    #[error("the disk is full")]
     Full,
     /// The engine was used in the process that this one was forked from, and cannot be used in both.
+    #[error("the engine was used in the process that this one was forked from")]
     Forked,
     /// A batch or value exceeds the bounds of [`limits`](crate::limits). This is a bug in the caller; nothing was written.
+    #[error("a batch exceeds its size limit")]
     TooLarge,
     /// The server of a shared store cannot be reached, or cannot take part now; the text says why. Nothing was written. The
     /// same call may succeed later.
+    #[error("the server is not available: {0}")]
     Unavailable(String),
     /// The connection was lost after a change was sent, or the server did not vouch for it; the text says what happened. The
     /// change may be there, may not be there, or may still arrive. The same batch may be submitted again: it expects a root,
     /// so it lands once at most.
+    #[error("it is unknown whether the change was stored: {0}")]
     Unknown(String),
 }
 
-impl fmt::Display for StorageError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Conflict => {
-                f.write_str("the stored root differs from the root that the batch expects")
-            }
-            Self::Corrupt(what) => write!(f, "the engine's files are damaged: {what}"),
-            Self::Damaged(what) => {
-                write!(f, "the engine's files are damaged and were not opened: {what}")
-            }
-            Self::InUse(Some(pid)) => write!(f, "process {pid} holds the store"),
-            Self::InUse(None) => f.write_str("another process holds the store"),
-            Self::Io(error) => write!(f, "input/output error: {error}"),
-            Self::Missing => f.write_str("no such store, generation or file exists"),
-            Self::OtherOwner { file, owner } if file.is_empty() => {
-                write!(f, "the folder of the store belongs to user {owner}")
-            }
-            Self::OtherOwner { file, owner } => write!(f, "{file} belongs to user {owner}"),
-            Self::NotBuilt => {
-                f.write_str("this build does not include the engine that the store names")
-            }
-            Self::Replaced(what) => write!(f, "{what} while the store was open"),
-            Self::UntrustedFile(file) => file.fmt(f),
-            Self::Poisoned => f.write_str("an earlier write failed; reopen the store"),
-            Self::WriteFailed(reason) => write!(f, "an earlier write failed: {reason}"),
-            Self::Full => f.write_str("the disk is full"),
-            Self::Forked => {
-                f.write_str("the engine was used in the process that this one was forked from")
-            }
-            Self::TooLarge => f.write_str("a batch exceeds its size limit"),
-            Self::Unavailable(why) => write!(f, "the server is not available: {why}"),
-            Self::Unknown(why) => write!(f, "it is unknown whether the change was stored: {why}"),
-        }
-    }
+/// Who holds a store.
+fn holder(process: Option<u32>) -> String {
+    process.map_or_else(|| "another process".to_owned(), |process| format!("process {process}"))
+}
+
+/// What belongs to another user.
+fn owned(file: &str) -> &str {
+    if file.is_empty() { "the folder of the store" } else { file }
 }
 
 impl From<io::Error> for StorageError {
@@ -94,15 +85,6 @@ impl From<io::Error> for StorageError {
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,
             _ => error.downcast().map_or_else(Self::Io, Self::UntrustedFile),
-        }
-    }
-}
-
-impl std::error::Error for StorageError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Io(error) => Some(error),
-            _ => None,
         }
     }
 }

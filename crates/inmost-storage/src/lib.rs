@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 pub use bare::{BareFiles, Extent};
 pub use error::StorageError;
-pub use rewriting::{Leftover, Rewriting, SetAside};
+pub use rewriting::{Leftover, Rewriting, SetAsideGeneration};
 pub use shared::{
     Access, Delta, HeaderChange, Known, LEASE_LOST, Limit, Pull, SharedBatch, SharedEngine,
     SharedStorage,
@@ -131,7 +131,8 @@ pub trait Engine: Send + Sync {
     fn close(self: Box<Self>) -> Result<(), StorageError>;
 
     /// Releases every handle and lock, for a generation that is removed or opened again next. What was not synced may be lost.
-    fn discard(self: Box<Self>);
+    /// The default drops the engine; an engine in front of another one passes the call on.
+    fn discard(self: Box<Self>) {}
 }
 
 /// Authenticates the slots of a generation's journal. Its implementation keeps the key.
@@ -241,11 +242,7 @@ pub trait Storage: Send + Sync {
     }
 
     /// Returns the files of a generation as bare bytes. Files that are missing are left out.
-    fn bare_files(
-        &self,
-        number: u64,
-        engine: EngineKind,
-    ) -> Result<Box<dyn BareFiles>, StorageError>;
+    fn bare_files(&self, number: u64) -> Result<Box<dyn BareFiles>, StorageError>;
 
     /// Removes a generation and everything in it. An absent generation is not an error.
     fn remove_generation(&self, number: u64) -> Result<(), StorageError>;
@@ -276,7 +273,7 @@ pub trait Storage: Send + Sync {
     }
 
     /// Returns the generations that were set aside, ascending.
-    fn set_aside_generations(&self) -> Result<Vec<SetAside>, StorageError> {
+    fn set_aside_generations(&self) -> Result<Vec<SetAsideGeneration>, StorageError> {
         Ok(Vec::new())
     }
 

@@ -54,7 +54,7 @@ impl Rewriting {
 
 /// A generation that was set aside. No unlock opens or removes it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SetAside {
+pub struct SetAsideGeneration {
     /// The number in its name. It is that of the generation, unless that name was taken.
     pub number: u64,
     /// The bytes that it occupies on disk.

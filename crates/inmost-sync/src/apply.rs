@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::device::{Device, Shown};
 use crate::error::SyncError;
-use crate::names::folders;
+use crate::names::{folders, hex};
 use crate::rules::{Rule, holds};
 use crate::store::{Entry, Refused, Store};
 use crate::tree::FileId;
@@ -317,10 +317,5 @@ fn in_the_way(
 
 /// The path of a file that is in the way of another one.
 fn aside(id: FileId) -> String {
-    let digits: String =
-        id.0.iter()
-            .flat_map(|byte| [byte >> 4, byte & 15])
-            .filter_map(|digit| char::from_digit(digit.into(), 16))
-            .collect();
-    format!("moving {digits}")
+    format!("moving {}", hex(&id.0))
 }

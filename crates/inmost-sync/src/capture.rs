@@ -18,23 +18,20 @@ use crate::tree::{Base, FileId, Text, TextHead, copy_id, copy_path, tree};
 impl Device {
     /// Compares the store with what was shown. What differs becomes states in a sealed object of the outbox. Nothing is saved yet.
     ///
-    /// Returns whether there was anything to publish.
-    ///
     /// The conflicts of the files in `settled` are resolved as they are shown.
     pub(crate) fn capture(
         &mut self,
         store: &impl Store,
         settled: &BTreeSet<FileId>,
         now: u64,
-    ) -> Result<bool, SyncError> {
+    ) -> Result<(), SyncError> {
         let files = store.files()?;
         let mut found = self.compare(store, &files)?;
         if found.is_empty() && settled.is_empty() {
-            return Ok(false);
+            return Ok(());
         }
         let mut resolved = self.resolved(&found);
         resolved.extend(settled);
-        let before = self.number;
         let mut draft = Draft::default();
         // First, because what follows replaces them.
         for (file, head) in self.unshown(&found, &resolved) {
@@ -56,10 +53,9 @@ impl Device {
             for (id, top) in draft.tops {
                 self.show(id, top);
             }
-        } else {
-            self.publish(draft, now)?;
+            return Ok(());
         }
-        Ok(self.number != before)
+        self.publish(draft, now)
     }
 
     fn publish_if_full(&mut self, draft: &mut Draft, now: u64) -> Result<(), SyncError> {
@@ -232,15 +228,13 @@ impl Device {
         let want = |(id, file): (FileId, crate::tree::TreeFile)| {
             let heads = self.heads.get(&id).filter(|_| file.copy_of.is_none());
             let texts = heads.map_or(&[][..], |heads| &heads.texts);
-            let own: Vec<Base> = texts.iter().map(|head| self.base_of(head)).collect();
+            let own: Vec<Base> = texts.iter().map(|head| head.base(&self.chains)).collect();
             let paths = heads.map_or(&[][..], |heads| &heads.paths).iter();
             let paths: Vec<Vector> = paths
                 .map(|head| self.chains.join([&head.over, &Vector::from_iter([head.dot])]))
                 .collect();
             let bases = texts.iter().flat_map(|head| head.bases.clone());
             let shown = Shown {
-                number: 0,
-                version: 0,
                 path: file.path,
                 wanted: file.wanted,
                 text: file.text,
@@ -249,7 +243,7 @@ impl Device {
                 merged: file.merged,
                 bases: bases.chain(own.iter().cloned()).collect(),
                 copy_of: file.copy_of,
-                steps: Vec::new(),
+                ..Shown::default()
             };
             (id, shown)
         };
@@ -337,19 +331,8 @@ impl Device {
         if is_known && holds(Rule::FreshId) {
             id = FileId(random()?);
         }
-        let shown = Shown {
-            number,
-            version,
-            path: path.clone(),
-            wanted: path,
-            text,
-            texts: Vector::default(),
-            paths: Vector::default(),
-            merged: Vector::default(),
-            bases: Vec::new(),
-            copy_of: None,
-            steps: Vec::new(),
-        };
+        let shown =
+            Shown { number, version, path: path.clone(), wanted: path, text, ..Shown::default() };
         draft.add(id, Top { shown, has_text: true, has_path: true });
         Ok(())
     }

@@ -113,12 +113,6 @@ impl Chains {
         self.0.iter().filter(|(_, branches)| branches.len() > 1).map(|(log, _)| *log)
     }
 
-    /// Whether copies of a device have written to this log.
-    #[must_use]
-    pub fn is_forked(&self, log: LogId) -> bool {
-        self.0.get(&log).is_some_and(|branches| branches.len() > 1)
-    }
-
     /// Whether the object is on a chain that ends in a dot of the vector.
     #[must_use]
     pub fn covers(&self, vector: &Vector, dot: &Dot) -> bool {
@@ -223,7 +217,7 @@ mod tests {
         {
             chains.insert(dot(number, tag), previous.map(|tag| Tag([tag; 16])));
         }
-        assert!(chains.is_forked(LogId([1; 16])));
+        assert!(chains.forks().eq([LogId([1; 16])]));
         let (one, other) = (Vector::from_iter([dot(3, 3)]), Vector::from_iter([dot(3, 13)]));
         for (vector, covered) in [(&one, [1, 2, 3]), (&other, [1, 12, 13])] {
             for (number, tag) in [(1, 1), (2, 2), (3, 3), (2, 12), (3, 13)] {

@@ -74,20 +74,20 @@ pub(crate) struct Mark {
 }
 
 /// A file of the store as it was shown last.
-#[derive(Clone, PartialEq)]
-pub(crate) struct Shown {
+#[derive(Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(crate) struct Shown<T = Text, B = Base> {
     /// The numbers of the file and of its last change in the store.
     pub(crate) number: u64,
     pub(crate) version: u64,
     pub(crate) path: String,
     pub(crate) wanted: String,
-    pub(crate) text: Text,
+    pub(crate) text: T,
     /// The states of the text and of the path that are shown.
     pub(crate) texts: Vector,
     pub(crate) paths: Vector,
     /// The states that are merged in the text.
     pub(crate) merged: Vector,
-    pub(crate) bases: Vec<Base>,
+    pub(crate) bases: Vec<B>,
     /// For a conflict copy, the file that it is a copy of.
     pub(crate) copy_of: Option<FileId>,
     /// The last texts that were shown or published, oldest first: the number of the change that brought them, and what was merged.
@@ -194,12 +194,6 @@ impl Device {
         }
     }
 
-    /// The text of a head, and the vector of its state.
-    pub(crate) fn base_of(&self, head: &TextHead) -> Base {
-        let vector = self.chains.join([&head.over, &Vector::from_iter([head.dot])]);
-        Base { vector, text: head.text.clone() }
-    }
-
     /// What differs whenever a step of a run has changed something, but for [`forget`](Self::forget) and two plans for the same files.
     pub(crate) fn mark(&self) -> Mark {
         let shown = |(id, shown): (&FileId, &Shown)| (*id, shown.number, shown.version);
@@ -292,20 +286,8 @@ impl Drop for Wiping {
     }
 }
 
-#[derive(Serialize, Deserialize)]
-struct StoredShown {
-    number: u64,
-    version: u64,
-    path: String,
-    wanted: String,
-    text: u32,
-    texts: Vector,
-    paths: Vector,
-    merged: Vector,
-    bases: Vec<PooledBase>,
-    copy_of: Option<FileId>,
-    steps: Vec<(u64, Vector)>,
-}
+/// A file as it was shown last, with its texts in a pool.
+type StoredShown = Shown<u32, PooledBase>;
 
 impl Stored {
     fn of(device: &Device) -> Self {

@@ -20,7 +20,7 @@ pub(crate) struct Exchanged {
 impl Device {
     /// The objects of the outbox that the place has: those that it lists, if all other devices have read them or it has their bytes. A
     /// sync program may leave one that is cut, and nobody else can repair it.
-    pub(crate) fn whole(&self, place: &impl Place, listed: &BTreeSet<Dot>) -> BTreeSet<Dot> {
+    pub(crate) fn whole(&self, place: &dyn Place, listed: &BTreeSet<Dot>) -> BTreeSet<Dot> {
         let is_whole = |sealed: &&Sealed| {
             listed.contains(&sealed.dot)
                 && (!holds(Rule::CompareBytes)
@@ -39,7 +39,7 @@ impl Device {
     /// Puts the objects of the outbox that the place does not have. The same bytes are put until it has them.
     pub(crate) fn flush(
         &self,
-        place: &impl Place,
+        place: &dyn Place,
         whole: &BTreeSet<Dot>,
     ) -> Result<usize, SyncError> {
         let mut put = 0;
@@ -68,7 +68,7 @@ impl Device {
     /// is waited for; it never counts as a deletion.
     pub(crate) fn pull(
         &mut self,
-        place: &impl Place,
+        place: &dyn Place,
         listed: &BTreeSet<Dot>,
         progress: &mut dyn FnMut(usize),
     ) -> Result<Exchanged, SyncError> {
@@ -123,7 +123,7 @@ impl Device {
     /// Opens an object if its predecessor was read. One that cannot be read is waited for, and keeps nothing else from being read.
     fn fetch(
         &self,
-        place: &impl Place,
+        place: &dyn Place,
         dot: &Dot,
     ) -> Result<Option<(Option<Tag>, Changes)>, SyncError> {
         let before = dot.number.saturating_sub(1);

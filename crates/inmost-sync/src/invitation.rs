@@ -6,8 +6,9 @@ use inmost_format::crypto::prf;
 use inmost_format::secret::{SecretBytes, Wiped};
 
 use crate::error::SyncError;
+use crate::names::hex;
 use crate::object::Circle;
-use crate::place::{hex, unhex};
+use crate::place::unhex;
 
 /// `inmost-circle-1-`, then the id, the key and 4 bytes of a checksum in hexadecimal digits.
 pub(crate) fn write(circle: &Circle) -> Wiped<String> {

@@ -1,4 +1,4 @@
-//! Names beside a name that is taken: of conflict copies, and of files that want one path.
+//! Names beside a name that is taken: of conflict copies, and of files that want one path. And what names are made of.
 
 /// The path with `suffix` before the extension of its name. What would be too long is cut from the name; if the folder leaves no
 /// room for that, the file goes to the top. `suffix` is shorter than [`ROOM`] less [`EXTENSION`]. Does no I/O.
@@ -34,6 +34,12 @@ fn split(name: &str) -> (&str, &str) {
 /// The folders that a path is in.
 pub(crate) fn folders(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').filter_map(|(end, _)| path.get(..end))
+}
+
+/// Two lower-case digits for each byte.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
 }
 
 /// The day of a time in milliseconds since 1970, as in `2026-11-27` (UTC). Uses the algorithm of Howard Hinnant ("chrono-Compatible

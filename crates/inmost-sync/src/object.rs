@@ -203,8 +203,10 @@ impl Changes {
                             && self.pool.get(head.text).is_some()
                             && has_sound_bases(&head.bases)
                     })
-                    && file.paths.iter().all(|(dot, over, _, path)| {
-                        chains.covers(&self.seen, dot) && is_seen(over) && is_path(path)
+                    && file.paths.iter().all(|head| {
+                        chains.covers(&self.seen, &head.dot)
+                            && is_seen(&head.over)
+                            && is_path(&head.path)
                     })
             })
     }

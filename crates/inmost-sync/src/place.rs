@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::chains::{Dot, LogId, Tag};
+use crate::names::hex;
 use crate::object::MOST_SEALED;
 
 pub(crate) mod open;
@@ -51,28 +52,6 @@ pub trait Place {
     /// Those of the place.
     fn has(&self, dot: &Dot, bytes: &[u8]) -> io::Result<bool> {
         Ok(self.get(dot)?.is_some_and(|found| found == bytes))
-    }
-}
-
-impl<P: Place + ?Sized> Place for Box<P> {
-    fn list(&self) -> io::Result<BTreeSet<Dot>> {
-        (**self).list()
-    }
-
-    fn get(&self, dot: &Dot) -> io::Result<Option<Vec<u8>>> {
-        (**self).get(dot)
-    }
-
-    fn put(&self, dot: &Dot, bytes: &[u8]) -> io::Result<()> {
-        (**self).put(dot, bytes)
-    }
-
-    fn remove(&self, dot: &Dot) -> io::Result<()> {
-        (**self).remove(dot)
-    }
-
-    fn has(&self, dot: &Dot, bytes: &[u8]) -> io::Result<bool> {
-        (**self).has(dot, bytes)
     }
 }
 
@@ -206,12 +185,6 @@ fn parse(log: LogId, name: &str) -> Option<Dot> {
     let parsed = u64::from_str_radix(number, 16).ok().filter(|parsed| *parsed > 0)?;
     let dot = Dot { log, number: parsed, tag: Tag(unhex(tag)?) };
     (format!("{parsed:08x}") == number).then_some(dot)
-}
-
-/// Lower-case digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
 }
 
 /// Bytes of exactly as many lower-case digits.

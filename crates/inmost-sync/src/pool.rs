@@ -32,7 +32,7 @@ pub(crate) struct PooledBase {
 pub(crate) struct PooledFile {
     pub(crate) id: FileId,
     pub(crate) texts: Vec<PooledText>,
-    pub(crate) paths: Vec<(Dot, Vector, u64, String)>,
+    pub(crate) paths: Vec<PathHead>,
     pub(crate) forgotten: Vector,
 }
 
@@ -102,9 +102,7 @@ impl PooledFile {
             bases: pool.put_bases(&head.bases),
         };
         let texts = file.texts.iter().map(text).collect();
-        let path = |head: &PathHead| (head.dot, head.over.clone(), head.lamport, head.path.clone());
-        let paths = file.paths.iter().map(path).collect();
-        Self { id, texts, paths, forgotten: file.forgotten.clone() }
+        Self { id, texts, paths: file.paths.clone(), forgotten: file.forgotten.clone() }
     }
 
     pub(crate) fn heads(self, pool: &Pool) -> Option<FileHeads> {
@@ -120,10 +118,9 @@ impl PooledFile {
                 bases: pool.bases(head.bases)?,
             })
         };
-        let path = |(dot, over, lamport, path)| PathHead { dot, over, lamport, path };
         Some(FileHeads {
             texts: self.texts.into_iter().map(text).collect::<Option<_>>()?,
-            paths: self.paths.into_iter().map(path).collect(),
+            paths: self.paths,
             forgotten: self.forgotten,
         })
     }

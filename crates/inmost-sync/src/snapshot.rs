@@ -88,7 +88,7 @@ impl Device {
     /// removed.
     pub(crate) fn collect(
         &mut self,
-        place: &impl Place,
+        place: &dyn Place,
         listed: &BTreeSet<Dot>,
     ) -> Result<BTreeSet<Dot>, SyncError> {
         let mut removed = BTreeSet::new();

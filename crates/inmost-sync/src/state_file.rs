@@ -16,7 +16,6 @@ pub(crate) trait StateStore {
     fn load(&self) -> Result<Option<Wiped<Vec<u8>>>, SyncError>;
     /// The value is durable when this returns.
     fn save(&self, state: Wiped<Vec<u8>>) -> Result<(), SyncError>;
-    fn remove(&self) -> Result<(), SyncError>;
 }
 
 /// A file under a key of the store.
@@ -36,6 +35,13 @@ impl StateFile<'_> {
         let place = Path::new(location).canonicalize().map_err(SyncError::PlaceUnavailable)?;
         let overlaps = store.starts_with(&place) || place.starts_with(&store);
         if overlaps { Err(SyncError::PlaceOverlapsStore) } else { Ok(()) }
+    }
+
+    pub(crate) fn remove(&self) -> Result<(), SyncError> {
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            removed => removed.map_err(SyncError::StateUnavailable),
+        }
     }
 }
 
@@ -73,12 +79,5 @@ impl StateStore for StateFile<'_> {
             if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
         };
         write().map_err(SyncError::StateUnavailable)
-    }
-
-    fn remove(&self) -> Result<(), SyncError> {
-        match fs::remove_file(&self.path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-            removed => removed.map_err(SyncError::StateUnavailable),
-        }
     }
 }

@@ -89,7 +89,7 @@ impl<'s> Sync<'s> {
     ///
     /// # Errors
     /// [`SyncError::InvalidDeviceName`]; [`SyncError::AlreadyMember`]; [`SyncError::PlaceNotEmpty`]; [`SyncError::PlaceOverlapsStore`].
-    pub fn init(&self, place: &impl Place, location: &str, label: &str) -> Result<(), SyncError> {
+    pub fn init(&self, place: &dyn Place, location: &str, label: &str) -> Result<(), SyncError> {
         self.begin(new_circle(place)?, location, label)
     }
 
@@ -101,7 +101,7 @@ impl<'s> Sync<'s> {
     /// [`SyncError::InvalidInvitation`]; [`SyncError::OtherCircle`] if the place has objects and no first one of this circle.
     pub fn join(
         &self,
-        place: &impl Place,
+        place: &dyn Place,
         invitation: &str,
         location: &str,
         label: &str,
@@ -119,7 +119,7 @@ impl<'s> Sync<'s> {
     pub fn remove(
         &self,
         labels: &[String],
-        place: &impl Place,
+        place: &dyn Place,
         location: &str,
     ) -> Result<(), SyncError> {
         let _turn = self.session.sync_turn()?;
@@ -140,7 +140,7 @@ impl<'s> Sync<'s> {
     /// [`SyncError::ChangeTooLarge`] as for [`remove`](Self::remove). Then nothing has changed.
     pub fn follow(
         &self,
-        place: &impl Place,
+        place: &dyn Place,
         invitation: &str,
         location: &str,
     ) -> Result<(), SyncError> {
@@ -171,7 +171,7 @@ impl<'s> Sync<'s> {
         let _turn = self.session.sync_turn()?;
         let device = self.device()?;
         let place = open_place(&device.place).map_err(SyncError::PlaceUnavailable)?;
-        self.run_at(device, &place, progress)
+        self.run_at(device, &*place, progress)
     }
 
     /// Publishes, reads and shows changes, once. An error or a crash loses nothing: the next run goes on.
@@ -180,7 +180,7 @@ impl<'s> Sync<'s> {
     /// [`SyncError`]
     pub fn run(
         &self,
-        place: &impl Place,
+        place: &dyn Place,
         progress: &mut dyn FnMut(usize),
     ) -> Result<Report, SyncError> {
         let _turn = self.session.sync_turn()?;
@@ -190,7 +190,7 @@ impl<'s> Sync<'s> {
     fn run_at(
         &self,
         device: Device,
-        place: &impl Place,
+        place: &dyn Place,
         progress: &mut dyn FnMut(usize),
     ) -> Result<Report, SyncError> {
         let is_doubtful = matches!(
@@ -258,7 +258,7 @@ fn now() -> u64 {
     u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn new_circle(place: &impl Place) -> Result<Circle, SyncError> {
+fn new_circle(place: &dyn Place) -> Result<Circle, SyncError> {
     if !place.list().map_err(SyncError::PlaceUnavailable)?.is_empty() {
         return Err(SyncError::PlaceNotEmpty);
     }
@@ -267,7 +267,7 @@ fn new_circle(place: &impl Place) -> Result<Circle, SyncError> {
 }
 
 /// The circle of an invitation, if the place has a first object of it, or nothing.
-fn invited(place: &impl Place, invitation: &str) -> Result<Circle, SyncError> {
+fn invited(place: &dyn Place, invitation: &str) -> Result<Circle, SyncError> {
     let circle = invitation::parse(invitation)?;
     let listed = place.list().map_err(SyncError::PlaceUnavailable)?;
     if listed.is_empty() {
@@ -291,7 +291,7 @@ pub(crate) fn run(
     device: Device,
     states: &impl StateStore,
     store: &impl Store,
-    place: &impl Place,
+    place: &dyn Place,
     (is_doubtful, now): (bool, u64),
     progress: &mut dyn FnMut(usize),
 ) -> Result<Report, SyncError> {
@@ -416,7 +416,7 @@ impl<S: StateStore, T: Store> Run<'_, S, T> {
         for attempt in 1.. {
             match self.device.capture(self.store, settled, self.now) {
                 Err(SyncError::KeptChanging) if attempt < ATTEMPTS => {}
-                captured => return captured.map(drop),
+                captured => return captured,
             }
         }
         Ok(())
@@ -424,7 +424,7 @@ impl<S: StateStore, T: Store> Run<'_, S, T> {
 
     fn pull(
         &mut self,
-        place: &impl Place,
+        place: &dyn Place,
         listed: &BTreeSet<crate::chains::Dot>,
         report: &mut Report,
         progress: &mut dyn FnMut(usize),

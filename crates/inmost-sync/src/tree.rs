@@ -1,7 +1,6 @@
 //! F: the files that a set of heads shows.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -10,7 +9,7 @@ use zeroize::Zeroizing;
 
 use crate::chains::{Chains, Dot, Vector};
 use crate::merge::merge;
-use crate::names::{beside, day, folders, is_structured};
+use crate::names::{beside, day, folders, hex, is_structured};
 
 /// The id of a file: it stays when the file is renamed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -20,7 +19,7 @@ pub struct FileId(pub [u8; 16]);
 pub type Text = Arc<Zeroizing<String>>;
 
 /// A text that later texts may come from.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Default)]
 pub struct Base {
     /// The states that were merged into the text.
     pub vector: Vector,
@@ -49,8 +48,16 @@ pub struct TextHead {
     pub bases: Vec<Base>,
 }
 
+impl TextHead {
+    /// Its text, and the vector of its state.
+    pub(crate) fn base(&self, chains: &Chains) -> Base {
+        let vector = chains.join([&self.over, &Vector::from_iter([self.dot])]);
+        Base { vector, text: self.text.clone() }
+    }
+}
+
 /// A path that was given to a file, and that no known state replaces.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathHead {
     /// The object that carries it.
     pub dot: Dot,
@@ -81,11 +88,9 @@ impl FileHeads {
 
     /// Drops the base texts that are not used any more.
     pub(crate) fn drop_forgotten(&mut self, chains: &Chains) {
-        let mut texts = std::mem::take(&mut self.texts);
-        for head in &mut texts {
-            head.bases.retain(|base| !self.has_forgotten(chains, base));
+        for head in &mut self.texts {
+            head.bases.retain(|base| !chains.is_within(&base.vector, &self.forgotten));
         }
-        self.texts = texts;
     }
 }
 
@@ -205,8 +210,7 @@ struct Group<'h> {
 fn groups<'h>(chains: &Chains, file: &FileHeads, heads: &[&'h TextHead]) -> Vec<Group<'h>> {
     let mut groups: Vec<Group<'h>> = Vec::new();
     for head in heads {
-        let own = Vector::from_iter([head.dot]);
-        let own = Base { vector: chains.join([&head.over, &own]), text: head.text.clone() };
+        let own = head.base(chains);
         let is_known = |base: &&Base| !file.has_forgotten(chains, base);
         let mut bases: Vec<Base> = head.bases.iter().filter(is_known).cloned().collect();
         let mut vector = own.vector.clone();
@@ -268,10 +272,7 @@ fn arrange(files: &mut BTreeMap<FileId, TreeFile>) {
 
 /// ` (4 digits of the id)`, 8, 12, then all 12 and a counter.
 fn suffixes(id: FileId) -> impl Iterator<Item = String> {
-    let mut digits = String::new();
-    for byte in id.0 {
-        let _ = write!(digits, "{byte:02x}");
-    }
+    let digits = hex(&id.0);
     let prefix = move |length: usize| digits.get(..length).unwrap_or_default().to_owned();
     let most = prefix(12);
     let short = [4, 8, 12].map(|length| format!(" ({})", prefix(length)));

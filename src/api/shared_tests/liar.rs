@@ -144,12 +144,8 @@ impl Storage for LyingStorage {
         self.0.host().open_generation(number, engine).map(|_| self.engine(number))
     }
 
-    fn bare_files(
-        &self,
-        number: u64,
-        engine: EngineKind,
-    ) -> Result<Box<dyn BareFiles>, StorageError> {
-        self.0.host().bare_files(number, engine)
+    fn bare_files(&self, number: u64) -> Result<Box<dyn BareFiles>, StorageError> {
+        self.0.host().bare_files(number)
     }
 
     fn remove_generation(&self, number: u64) -> Result<(), StorageError> {

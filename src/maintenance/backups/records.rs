@@ -5,7 +5,6 @@ use std::fs::{self, File};
 use std::io;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use inmost_engines::files;
 use inmost_format::record::{Node, RecordId, Sealer, Tag, tag_of};
@@ -119,11 +118,6 @@ impl Engine for Records {
 pub(super) struct Draft {
     path: PathBuf,
     file: File,
-    written: Mutex<Written>,
-}
-
-#[derive(Default)]
-struct Written {
     entries: Vec<PackEntry>,
     end: u64,
 }
@@ -136,12 +130,24 @@ impl Draft {
             _ => {}
         }
         let file = files::create_private_file(&path)?;
-        Ok(Self { path, file, written: Mutex::default() })
+        Ok(Self { path, file, entries: Vec::new(), end: 0 })
+    }
+
+    pub(super) fn add(&mut self, records: &[(Address, Vec<u8>)]) -> Result<(), StorageError> {
+        let mut bytes = Vec::new();
+        let begin = self.end;
+        for (address, value) in records {
+            let (address, offset, length) = (*address, self.end, value.len());
+            self.entries.push(PackEntry { ordinal: 0, address, offset, length });
+            self.end = self.end.saturating_add(u64::try_from(length).unwrap_or(u64::MAX));
+            bytes.extend(value);
+        }
+        Ok(files::write_all_at(&self.file, &bytes, begin)?)
     }
 
     /// Writes the records to their pack. Returns how many there are.
-    pub(super) fn into_pack(self, path: &Path) -> io::Result<u32> {
-        let mut entries = std::mem::take(&mut self.written().entries);
+    pub(super) fn into_pack(mut self, path: &Path) -> io::Result<u32> {
+        let mut entries = std::mem::take(&mut self.entries);
         let total = u32::try_from(entries.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
         // The order in which the records came shows the tree.
         entries.sort_unstable_by_key(|entry| (entry.length, entry.address));
@@ -155,53 +161,12 @@ impl Draft {
         })?;
         Ok(total)
     }
-
-    fn written(&self) -> MutexGuard<'_, Written> {
-        self.written.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for Draft {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }
-}
-
-impl Engine for Draft {
-    fn get_many(&self, addresses: &[Address]) -> Result<Vec<Option<Vec<u8>>>, StorageError> {
-        Ok(vec![None; addresses.len()])
-    }
-
-    fn scan(&self, _: Option<&Address>, _: usize) -> Result<Vec<(Address, Vec<u8>)>, StorageError> {
-        Ok(Vec::new())
-    }
-
-    fn apply(&self, batch: &Batch) -> Result<(), StorageError> {
-        let mut written = self.written();
-        let mut bytes = Vec::new();
-        let begin = written.end;
-        for (address, value) in &batch.puts {
-            let (address, offset, length) = (*address, written.end, value.len());
-            written.entries.push(PackEntry { ordinal: 0, address, offset, length });
-            written.end = written.end.saturating_add(u64::try_from(length).unwrap_or(u64::MAX));
-            bytes.extend(value);
-        }
-        Ok(files::write_all_at(&self.file, &bytes, begin)?)
-    }
-
-    fn sync(&self) -> Result<(), StorageError> {
-        Ok(())
-    }
-
-    fn size(&self) -> Result<u64, StorageError> {
-        Ok(self.written().end)
-    }
-
-    fn close(self: Box<Self>) -> Result<(), StorageError> {
-        Ok(())
-    }
-
-    fn discard(self: Box<Self>) {}
 }
 
 /// The name of the file.

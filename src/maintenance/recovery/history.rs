@@ -15,12 +15,9 @@ use super::{RecoveryReport, TreeObjects, is_behind};
 use crate::maintenance::bare_records::BareRecords;
 use crate::session::StoreError;
 use crate::session::history::expired_before;
-use inmost_format::record::history::{
-    Before, OldHead, Operation, Retired, Seen, Version, VersionRange, Versions,
-};
+use inmost_format::record::history::{Before, OldHead, Operation, Retired, Seen, Version};
 use inmost_format::record::node::{Entry, FileInfo, Name, Root, Totals, What};
-use inmost_format::record::tree::{Body, Inner};
-use inmost_format::record::{Depth, Kind, Node, ObjectId, Reached, RecordId, Tag};
+use inmost_format::record::{Kind, Node, ObjectId, RecordId, Tag};
 
 /// The part of a history that a repair keeps.
 pub(in crate::maintenance) struct KeptHistory {
@@ -56,7 +53,6 @@ impl KeptHistory {
             entries: Vec::new(),
             newest: HashMap::new(),
             without_head: HashMap::new(),
-            reached: Reached::default(),
             missing: None,
             lost: 0,
             expired_before: 0,
@@ -70,12 +66,13 @@ impl KeptHistory {
         if head.lost_before > 0 {
             report.add_lost(&names, Kind::History.describe(), BEGAN_ANEW);
         }
-        match (&head.body, Depth::TOP.below(&Node::History(head.clone()))) {
-            (Body::Inline(versions), _) => search.leaf(versions)?,
-            (Body::Tree(inner), Ok(depth)) => search.below(child.id, inner, depth)?,
-            (Body::Tree(_), Err(_)) => search.lose(0, head.body.count()),
-        }
-        search.leaf(&head.newest)?;
+        records.visit_history(child.id, &head, &mut |part| match part {
+            Ok(versions) => versions.0.iter().try_for_each(|version| search.entry(version.clone())),
+            Err((numbers, count)) => {
+                search.lose(numbers.start, count);
+                Ok(())
+            }
+        })?;
         if is_behind(records, Some(root), later) {
             search.lose(search.last().saturating_add(1), 0);
         }
@@ -97,7 +94,6 @@ struct Search<'a> {
     newest: HashMap<ObjectId, usize>,
     /// The entries that lost an earlier head of a file, by their numbers, and these files.
     without_head: HashMap<u64, ObjectId>,
-    reached: Reached,
     /// The number of the first entry that is lost since the last one that was kept.
     missing: Option<u64>,
     /// Entries that are lost.
@@ -107,31 +103,6 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn below(
-        &mut self,
-        object: ObjectId,
-        inner: &Inner<VersionRange>,
-        depth: Depth,
-    ) -> Result<(), StoreError> {
-        for (id, tag, range) in inner.children::<Versions>(object) {
-            let is_new = self.reached.mark(id).is_ok();
-            let node = if is_new { self.held.load(id, tag)? } else { None };
-            let depth = node.as_ref().and_then(|node| depth.below(node).ok());
-            match (depth, node) {
-                (Some(_), Some(Node::HistoryLeaf(versions))) => self.leaf(&versions)?,
-                (Some(depth), Some(Node::HistoryInner(below))) => {
-                    self.below(object, &below, depth)?;
-                }
-                _ => self.lose(range.first, range.count),
-            }
-        }
-        Ok(())
-    }
-
-    fn leaf(&mut self, versions: &Versions) -> Result<(), StoreError> {
-        versions.0.iter().try_for_each(|version| self.entry(version.clone()))
-    }
-
     fn entry(&mut self, mut version: Version) -> Result<(), StoreError> {
         let number = version.number;
         // An order that no intact store has, or an entry that was lost before.

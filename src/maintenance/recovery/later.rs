@@ -8,10 +8,9 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use crate::maintenance::bare_records::BareRecords;
-use inmost_format::record::history::{Before, History, Version, VersionRange, Versions};
+use inmost_format::record::history::{Before, Version, Versions};
 use inmost_format::record::node::Root;
-use inmost_format::record::tree::{Body, Inner};
-use inmost_format::record::{Depth, Node, NodeSource, ObjectId, Reached};
+use inmost_format::record::{ObjectId, RecordError};
 
 /// The latest state of a history, if it is later than the root.
 #[derive(Default)]
@@ -53,7 +52,14 @@ impl Later {
         let latest = records.latest_history().filter(|(_, head)| head.commit > root.commit);
         if let Some((object, latest)) = latest {
             later.is_there = true;
-            later.read(records, object, &latest);
+            // The visitor never fails.
+            let _ = records.visit_history::<RecordError>(object, &latest, &mut |part| {
+                match part {
+                    Ok(versions) => later.add(versions),
+                    Err((numbers, _)) => later.unknown.push(numbers),
+                }
+                Ok(())
+            });
         }
         later
     }
@@ -76,43 +82,6 @@ impl Later {
     /// Whether the folder that this entry holds came back later.
     pub(super) fn has_restored(&self, number: u64) -> bool {
         self.entries.get(&number).is_some_and(|left| matches!(left.before, Before::Restored(_)))
-    }
-
-    fn read(&mut self, records: &BareRecords, object: ObjectId, head: &History) {
-        let end = head.newest.0.first().map_or(u64::MAX, |version| version.number);
-        let node = Node::History(head.clone().into());
-        match (&head.body, Depth::TOP.below(&node)) {
-            (Body::Inline(versions), _) => self.add(versions),
-            (Body::Tree(inner), Ok(depth)) => {
-                self.below(records, object, inner, depth, end, &mut Reached::default());
-            }
-            (Body::Tree(_), Err(_)) => self.unknown.push(0..end),
-        }
-        self.add(&head.newest);
-    }
-
-    fn below(
-        &mut self,
-        records: &BareRecords,
-        object: ObjectId,
-        inner: &Inner<VersionRange>,
-        depth: Depth,
-        end: u64,
-        reached: &mut Reached,
-    ) {
-        let mut children = inner.children::<Versions>(object).peekable();
-        while let Some((id, tag, range)) = children.next() {
-            let end = children.peek().map_or(end, |(.., next)| next.first);
-            let node = reached.mark(id).and_then(|()| records.load(id, tag)).ok();
-            let depth = node.as_ref().and_then(|node| depth.below(node).ok());
-            match (depth, node) {
-                (Some(_), Some(Node::HistoryLeaf(versions))) => self.add(&versions),
-                (Some(depth), Some(Node::HistoryInner(below))) => {
-                    self.below(records, object, &below, depth, end, reached);
-                }
-                _ => self.unknown.push(range.first..end),
-            }
-        }
     }
 
     fn add(&mut self, versions: &Versions) {

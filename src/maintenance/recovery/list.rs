@@ -41,8 +41,8 @@ struct FoundList {
 }
 
 impl FoundList {
-    fn add(&mut self, entries: &Entries, is_current: bool) {
-        let listed = entries.0.iter().cloned().map(|entry| Listed { entry, is_current });
+    fn add(&mut self, entries: &Entries) {
+        let listed = entries.0.iter().cloned().map(|entry| Listed { entry, is_current: true });
         self.entries.extend(listed);
     }
 
@@ -50,7 +50,7 @@ impl FoundList {
     fn follow(&mut self, records: &BareRecords, object: ObjectId, tag: &Tag) {
         match load_folder(records, object, tag) {
             Ok(head) => match &head.body {
-                Body::Inline(entries) => self.add(entries, true),
+                Body::Inline(entries) => self.add(entries),
                 Body::Tree(inner) => {
                     let depth = Depth::TOP.below(&Node::Folder(head.clone()));
                     match depth {
@@ -98,7 +98,7 @@ impl FoundList {
             match (depth.below(&node), node) {
                 (Ok(_), Node::FolderLeaf(entries)) => {
                     self.leaves.insert(id.index);
-                    self.add(&entries, true);
+                    self.add(&entries);
                 }
                 (Ok(depth), Node::FolderInner(inner)) => self.below(records, object, &inner, depth),
                 (Ok(_), _) => self.flaws.push(super::damaged(id.kind, Flaw::Malformed)),
@@ -274,17 +274,9 @@ impl<T: Target> Recovery<'_, T> {
             }
             if tag.is_none() || !found.is_whole() {
                 // Older lists of deleted files name files that are still deleted.
-                for leaf in self.newest_leaves(object) {
-                    if let Node::FolderLeaf(entries) = &leaf.node {
-                        found.add(entries, false);
-                    }
-                }
-                for head in self.records.versions(Kind::Folder, object, None).iter().take(1) {
-                    if let Node::Folder(folder) = &head.node
-                        && let Body::Inline(entries) = &folder.body
-                    {
-                        found.add(entries, false);
-                    }
+                let head = self.records.versions(Kind::Folder, object, None).into_iter().take(1);
+                for version in self.newest_leaves(object).into_iter().chain(head) {
+                    found.entries.extend(older_entries(&version.node));
                 }
             }
             for Listed { entry, is_current } in found.entries {

@@ -65,7 +65,7 @@ pub fn seal_slot(
 ) -> Option<[u8; SEALED_BYTES]> {
     let mut text = *text;
     let aad = AnchorAad { store: keys.header().store(), index };
-    let (nonce, tag) = keys.anchor_key().aead().seal(&aad, &mut text).ok()?;
+    let (nonce, tag) = keys.anchor_key().seal(&aad, &mut text).ok()?;
     Some(super::slot::join(&nonce, &text, &tag))
 }
 

@@ -74,7 +74,7 @@ impl Slot {
         index: u8,
     ) -> Result<[u8; SEALED_BYTES], SealError> {
         let mut text = self.encode(index);
-        let (nonce, tag) = key.aead().seal(&AnchorAad { store, index }, &mut text)?;
+        let (nonce, tag) = key.seal(&AnchorAad { store, index }, &mut text)?;
         Ok(join(&nonce, &text, &tag))
     }
 
@@ -89,7 +89,7 @@ impl Slot {
         let (text, rest) = rest.split_first_chunk::<TEXT_BYTES>()?;
         let tag = Tag(*rest.first_chunk::<16>()?);
         let mut text = *text;
-        key.aead().open(&Nonce(*nonce), &AnchorAad { store, index }, &mut text, &tag).ok()?;
+        key.open(&Nonce(*nonce), &AnchorAad { store, index }, &mut text, &tag).ok()?;
         Self::decode(&text, index)
     }
 
@@ -145,7 +145,7 @@ impl Slot {
         let mut text = self.encode(index);
         let nonce = Nonce(nonce);
         let aad = AnchorAad { store, index };
-        let tag = key.aead().dangerous_seal_with_nonce(&nonce, &aad, &mut text);
+        let tag = key.dangerous_seal_with_nonce(&nonce, &aad, &mut text);
         join(&nonce, &text, &tag)
     }
 }
@@ -213,7 +213,7 @@ mod tests {
             let mut text = slot().encode(1);
             text[at] = value;
             let aad = AnchorAad { store: STORE, index: 1 };
-            let (nonce, tag) = key.aead().seal(&aad, &mut text).unwrap();
+            let (nonce, tag) = key.seal(&aad, &mut text).unwrap();
             Slot::open(&join(&nonce, &text, &tag), &key, STORE, 1).is_some()
         };
         let defined =

@@ -4,14 +4,13 @@ use super::handle::Session;
 use super::queue::Queue;
 use crate::session::error::StoreError;
 use crate::session::open::Open;
-use crate::session::open::generation::{NextGeneration, write_headers};
-use crate::session::shared::{self, At, Confirmed, NewGeneration, Pin, Stored};
+use crate::session::open::generation::{NextGeneration, Written, write_headers};
+use crate::session::shared::{self, At, Confirmed, Pin, Stored, WriteGeneration};
 use crate::session::sync::{MutexGuard, lock, read, write};
 use crate::session::transaction::Txn;
 use crate::session::transaction::overlay::{Overlay, VERSIONS_OF_GROUP};
 use crate::session::upkeep::reap::{self, CALLS_RECORDS};
 use crate::session::upkeep::{self, trim};
-use inmost_format::record::node::Root;
 use inmost_format::record::{ObjectId, RecordError};
 use inmost_storage::Engine;
 use inmost_storage::limits::BATCH_RECORDS_MAX;
@@ -210,10 +209,8 @@ impl<'a> Exclusive<'a> {
     /// the old one.
     pub(crate) fn switch(
         &mut self,
-        engine: Box<dyn Engine>,
         next: NextGeneration,
-        root: Root,
-        root_value: Vec<u8>,
+        written: Written,
     ) -> Result<Box<dyn Engine>, StoreError> {
         let session = self.session;
         // Once a write of copy A has begun, only a new unlock can tell which header is in effect.
@@ -221,14 +218,14 @@ impl<'a> Exclusive<'a> {
             .read_once(|open| write_headers(open.storage(), next.header()))
             .map_err(|error| session.halt(error))?;
         let mut state = write(&session.inner.state);
-        Ok(state.open_mut()?.replace(engine, next, root, root_value))
+        Ok(state.open_mut()?.replace(next, written))
     }
 
     /// Writes a new generation and switches to it, on a store that several hosts use. Returns `false` without having done anything on
     /// another store.
     pub(crate) fn switch_between_hosts(
         &mut self,
-        write_generation: &mut dyn FnMut(&Open, u64) -> Result<NewGeneration, StoreError>,
+        write_generation: WriteGeneration<'_>,
     ) -> Result<bool, StoreError> {
         shared::switch(&self.session.inner.state, write_generation)
     }

@@ -9,7 +9,7 @@ use crate::session::anchor::{AnchorStatus, FreshnessMark};
 use crate::session::error::StoreError;
 use crate::session::idle::{self, Idle};
 use crate::session::open::Open;
-use crate::session::open::state::{State, halt};
+use crate::session::open::state::{State, halt, halted};
 use crate::session::options::Quotas;
 use crate::session::options::{SessionOptions, StorageEngine};
 use crate::session::shared;
@@ -255,7 +255,7 @@ impl Session {
         let before = self.exclusive::<_, StoreError>(|_| Ok(end())).unwrap_or_else(|_| end());
         let closed = match before {
             State::Open(open) => open.close(),
-            State::Halted(why) => Err(why.error()),
+            State::Halted(why) => Err(halted(why.as_deref())),
             State::Locked => Ok(()),
         };
         match closed {

@@ -35,13 +35,13 @@ pub(crate) struct Progress {
 impl Progress {
     /// Whether a group found no room on the disk.
     pub(super) fn is_refused_as_full(&self, number: u64) -> bool {
-        matches!(self.refused.get(&number), Some((Refusal::DiskFull, _)))
+        matches!(self.refused.get(&number), Some((Refusal::Failed(StoreError::DiskFull), _)))
     }
 
     /// Tells one call of a finished group why the group was refused, if it was.
     pub(crate) fn take_refusal(&mut self, number: u64) -> Option<Refusal> {
         let (refusal, calls) = self.refused.get_mut(&number)?;
-        let refusal = refusal.clone();
+        let refusal = refusal.for_call();
         *calls = calls.saturating_sub(1);
         if *calls == 0 {
             self.refused.remove(&number);
@@ -51,22 +51,12 @@ impl Progress {
 }
 
 /// Why the calls of a group were refused.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) enum Refusal {
-    /// The disk is full. Nothing has changed.
-    DiskFull,
     /// Another host was faster. The calls run again.
     Overtaken,
-    /// Nothing has changed, for this reason.
-    Unavailable(String),
-    /// Nobody can tell.
-    Unknown,
-    /// The store went back.
-    RolledBack { expected: u64, found: u64 },
-    /// Stored bytes differ from those that were written.
-    Tampered { what: &'static str, how: &'static str },
-    /// The engine failed otherwise. Nothing has changed.
-    Failed(String),
+    /// This error. Unless it says otherwise, nothing has changed.
+    Failed(StoreError),
 }
 
 impl Refusal {
@@ -74,25 +64,22 @@ impl Refusal {
         match error {
             // The calls run again and find out for themselves.
             StoreError::Locked | StoreError::Halted => Self::Overtaken,
-            StoreError::DiskFull => Self::DiskFull,
-            StoreError::Unavailable(why) => Self::Unavailable(why),
-            StoreError::CommitUnknown => Self::Unknown,
-            StoreError::RolledBack { expected, found } => Self::RolledBack { expected, found },
-            StoreError::Tampered { what, how } => Self::Tampered { what, how },
-            error => Self::Failed(error.to_string()),
+            error => Self::Failed(error),
         }
     }
 
-    /// The error of a call that is not to run again; `None` if it is.
-    pub(super) fn error(self) -> Option<StoreError> {
-        Some(match self {
-            Self::Overtaken => return None,
-            Self::DiskFull => StoreError::DiskFull,
-            Self::Unavailable(why) => StoreError::Unavailable(why),
-            Self::Unknown => StoreError::CommitUnknown,
-            Self::RolledBack { expected, found } => StoreError::RolledBack { expected, found },
-            Self::Tampered { what, how } => StoreError::Tampered { what, how },
-            Self::Failed(what) => StoreError::Storage(what),
+    /// The same for one call of the group.
+    fn for_call(&self) -> Self {
+        let Self::Failed(error) = self else { return Self::Overtaken };
+        Self::Failed(match *error {
+            StoreError::DiskFull => StoreError::DiskFull,
+            StoreError::Unavailable(ref why) => StoreError::Unavailable(why.clone()),
+            StoreError::CommitUnknown => StoreError::CommitUnknown,
+            StoreError::RolledBack { expected, found } => {
+                StoreError::RolledBack { expected, found }
+            }
+            StoreError::Tampered { what, how } => StoreError::Tampered { what, how },
+            ref error => StoreError::Storage(error.to_string()),
         })
     }
 }

@@ -338,10 +338,10 @@ impl<'env> Series<'_, 'env> {
         let Some(number) = self.joined.take() else { return Ok(true) };
         self.session.wait(number)?;
         let refusal = lock(&self.session.inner.progress).take_refusal(number);
-        match refusal.map(Refusal::error) {
+        match refusal {
             None => Ok(true),
-            Some(None) => Ok(false),
-            Some(Some(error)) => Err(error),
+            Some(Refusal::Overtaken) => Ok(false),
+            Some(Refusal::Failed(error)) => Err(error),
         }
     }
 

@@ -3,6 +3,7 @@
 use inmost_format::crypto::keys::DataKey;
 use inmost_format::crypto::record_keys::RecordKeys;
 use inmost_format::header::{Header, NextHeader, Unlocked};
+use inmost_format::record::node::Root;
 use inmost_format::record::{Flaw, HeaderId, Kind, Sealer};
 use inmost_storage::{Engine, EngineKind, HeaderCopy, Storage, StorageError};
 
@@ -23,6 +24,13 @@ pub(crate) enum NextKeys {
     Same(Box<NextHeader>),
     /// A new master key with one slot.
     Rotated(Box<Unlocked>),
+}
+
+/// A complete, synced generation that no header names yet.
+pub(crate) struct Written {
+    pub(crate) engine: Box<dyn Engine>,
+    pub(crate) root: Root,
+    pub(crate) root_value: Vec<u8>,
 }
 
 impl NextGeneration {

@@ -16,7 +16,7 @@ pub(crate) struct Pulled {
     /// Commits of other hosts, or several at once, that the session has taken over.
     pub(crate) adopted: u64,
     /// Sealed records, as they were stored.
-    sealed: SealedCache,
+    sealed: Mutex<Sealed>,
     /// Nodes that were not those that their references mean.
     mismatches: AtomicU64,
     /// How long to look for the server after a connection was lost.
@@ -25,24 +25,39 @@ pub(crate) struct Pulled {
 
 impl Pulled {
     pub(super) fn new(outcome_timeout: Duration) -> Self {
-        let sealed = SealedCache::default();
+        let sealed = Mutex::default();
         Self { adopted: 0, sealed, mismatches: AtomicU64::new(0), outcome_timeout }
     }
 
     /// A record that a pull has brought.
     pub(super) fn get(&self, address: &Address) -> Option<Arc<[u8]>> {
-        self.sealed.get(address)
+        lock(&self.sealed).values.get(address).cloned()
     }
 
     /// Keeps records, of which the newest come first.
     pub(crate) fn keep(&self, rows: &[(Address, Vec<u8>)]) {
         // What comes last stays longest.
-        rows.iter().rev().for_each(|(address, value)| self.sealed.put(*address, value));
+        rows.iter().rev().for_each(|(address, value)| self.put(*address, value));
+    }
+
+    /// Keeps the newest value of a record.
+    fn put(&self, address: Address, value: &[u8]) {
+        let mut sealed = lock(&self.sealed);
+        sealed.bytes = sealed.bytes.saturating_add(cost(value));
+        match sealed.values.insert(address, value.into()) {
+            Some(replaced) => sealed.bytes = sealed.bytes.saturating_sub(cost(&replaced)),
+            None => sealed.order.push_back(address),
+        }
+        while sealed.bytes > BOUND {
+            let Some(first) = sealed.order.pop_front() else { break };
+            let freed = sealed.values.remove(&first).map_or(0, |value| cost(&value));
+            sealed.bytes = sealed.bytes.saturating_sub(freed);
+        }
     }
 
     /// Forgets the records, for a generation that is used no more.
     pub(crate) fn clear(&self) {
-        self.sealed.clear();
+        *lock(&self.sealed) = Sealed::default();
     }
 
     pub(super) fn note_mismatch(&self) {
@@ -56,38 +71,10 @@ impl Pulled {
 
 /// A bounded map. When it is full, what came first goes first.
 #[derive(Default)]
-struct SealedCache(Mutex<Held>);
-
-#[derive(Default)]
-struct Held {
+struct Sealed {
     values: HashMap<Address, Arc<[u8]>>,
     order: VecDeque<Address>,
     bytes: usize,
-}
-
-impl SealedCache {
-    fn get(&self, address: &Address) -> Option<Arc<[u8]>> {
-        lock(&self.0).values.get(address).cloned()
-    }
-
-    /// Keeps the newest value of a record.
-    fn put(&self, address: Address, value: &[u8]) {
-        let mut held = lock(&self.0);
-        held.bytes = held.bytes.saturating_add(cost(value));
-        match held.values.insert(address, value.into()) {
-            Some(replaced) => held.bytes = held.bytes.saturating_sub(cost(&replaced)),
-            None => held.order.push_back(address),
-        }
-        while held.bytes > BOUND {
-            let Some(first) = held.order.pop_front() else { break };
-            let freed = held.values.remove(&first).map_or(0, |value| cost(&value));
-            held.bytes = held.bytes.saturating_sub(freed);
-        }
-    }
-
-    fn clear(&self) {
-        *lock(&self.0) = Held::default();
-    }
 }
 
 /// Bytes that an entry takes.
@@ -114,11 +101,11 @@ mod tests {
 
     #[test]
     fn short_values_do_not_exceed_the_bound_by_their_addresses() {
-        let cache = SealedCache::default();
+        let cache = Pulled::new(Duration::ZERO);
         for number in 0..4 * BOUND / 297 {
             cache.put(address(number), &[1; 297]);
         }
-        let held = lock(&cache.0);
+        let held = lock(&cache.sealed);
         let map = held.values.capacity() * (size_of::<Address>() + size_of::<Arc<[u8]>>() + 1);
         let order = held.order.capacity() * size_of::<Address>();
         let values = held.values.len() * (297 + 2 * size_of::<usize>());
@@ -127,13 +114,13 @@ mod tests {
 
     #[test]
     fn the_bound_holds_and_the_newest_stay() {
-        let cache = SealedCache::default();
+        let cache = Pulled::new(Duration::ZERO);
         let records = 2 * BOUND / 4_096;
         for number in 0..records {
             cache.put(address(number), &[1; 4_096]);
             cache.put(address(number), &[2; 4_096]);
         }
-        let held = lock(&cache.0);
+        let held = lock(&cache.sealed);
         assert_eq!(held.bytes, held.values.values().map(|value| cost(value)).sum::<usize>());
         assert_eq!(held.order.len(), held.values.len());
         assert!(held.bytes <= BOUND && held.bytes > BOUND / 2);

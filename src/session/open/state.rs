@@ -10,33 +10,9 @@ pub(crate) enum State {
     Open(Box<Open>),
     /// Locked by a call or by the idle lock.
     Locked,
-    /// A commit failed. The state on disk is unknown, so nothing is returned from memory either.
-    Halted(Halt),
-}
-
-/// Why a session is halted.
-#[derive(Clone)]
-pub(crate) enum Halt {
-    /// A commit failed.
-    Failed,
-    /// Another program has changed the store's files. The text says which.
-    Replaced(String),
-}
-
-impl Halt {
-    fn of(error: &StoreError) -> Self {
-        match error {
-            StoreError::FilesReplaced(what) => Self::Replaced(what.clone()),
-            _ => Self::Failed,
-        }
-    }
-
-    pub(crate) fn error(&self) -> StoreError {
-        match self {
-            Self::Failed => StoreError::Halted,
-            Self::Replaced(what) => StoreError::FilesReplaced(what.clone()),
-        }
-    }
+    /// A commit failed. The state on disk is unknown, so nothing is returned from memory either. If another program has changed
+    /// the store's files, the text says which.
+    Halted(Option<String>),
 }
 
 impl State {
@@ -44,7 +20,7 @@ impl State {
         match self {
             Self::Open(open) => Ok(open),
             Self::Locked => Err(StoreError::Locked),
-            Self::Halted(why) => Err(why.error()),
+            Self::Halted(why) => Err(halted(why.as_deref())),
         }
     }
 
@@ -52,15 +28,23 @@ impl State {
         match self {
             Self::Open(open) => Ok(open),
             Self::Locked => Err(StoreError::Locked),
-            Self::Halted(why) => Err(why.error()),
+            Self::Halted(why) => Err(halted(why.as_deref())),
         }
     }
+}
+
+/// The error of a call on a session that is halted.
+pub(crate) fn halted(replaced: Option<&str>) -> StoreError {
+    replaced.map_or(StoreError::Halted, |what| StoreError::FilesReplaced(what.to_owned()))
 }
 
 /// Halts a session after a commit that failed with this error, for reads too.
 pub(crate) fn halt(state: &RwLock<State>, error: &StoreError) {
     let mut state = write(state);
     if matches!(*state, State::Open(_)) {
-        *state = State::Halted(Halt::of(error));
+        *state = State::Halted(match error {
+            StoreError::FilesReplaced(what) => Some(what.clone()),
+            _ => None,
+        });
     }
 }

@@ -1,13 +1,13 @@
 //! Catching up with what other hosts have committed.
 
 use crate::session::error::StoreError;
-use crate::session::open::Open;
 use crate::session::open::state::State;
+use crate::session::open::{Open, open_root};
 use crate::session::sync::{RwLock, read, write};
 use inmost_format::crypto::ids::StoreId;
-use inmost_format::header::{Header, HeaderError, NextHeader};
+use inmost_format::header::{Header, HeaderError};
 use inmost_format::record::node::{Root, Trail};
-use inmost_format::record::{Flaw, Kind, Node, RecordId, Sealer, Tag, tag_of};
+use inmost_format::record::{RecordId, Sealer, Tag, tag_of};
 use inmost_storage::limits::{PULL_BYTES, PULL_RECORDS, TRAIL_REACH};
 use inmost_storage::{
     Address, Delta, Engine, HeaderCopy, Known, Limit, Pull, SharedEngine, StorageError,
@@ -106,59 +106,43 @@ impl Open {
         if revision < known {
             return Err(StoreError::HeaderRolledBack { expected: known, found: revision });
         }
-        if next.header().generation() == keys.header().generation() {
-            self.follow_keyslots(next, seen)
-        } else {
-            self.follow_rewrite(next, seen)
-        }
-    }
-
-    fn follow_keyslots(&mut self, next: NextHeader, seen: &Seen) -> Result<Caught, StoreError> {
-        let Some(delta) = pull_all(&*self.engine, self.root_address())? else {
-            return Ok(Caught::Moving);
-        };
-        let Some(value) = delta.root else { return Ok(Caught::Moving) };
-        let root = open_root(&self.sealer, &value)?;
-        check_order(&*self.engine, self.sealer.store(), seen, &root, &value)?;
-        if root.header != next.id() {
-            return Ok(Caught::Moving);
-        }
-        self.adopt_header(next);
-        if root.commit > self.root.commit {
-            self.keep_sealed(&delta.rows);
-            self.adopt_root(root, value);
-        }
-        Ok(Caught::Up)
-    }
-
-    fn follow_rewrite(&mut self, next: NextHeader, seen: &Seen) -> Result<Caught, StoreError> {
         let (generation, kind) = (next.header().generation(), next.header().engine());
-        let engine = match self.storage().open_generation(generation, kind) {
-            // Another rewrite has replaced it since the header was read.
-            Err(StorageError::Missing) => return Ok(Caught::Moving),
-            engine => engine?,
+        let rewritten = if generation == keys.header().generation() {
+            None
+        } else {
+            let engine = match self.storage().open_generation(generation, kind) {
+                // Another rewrite has replaced it since the header was read.
+                Err(StorageError::Missing) => return Ok(Caught::Moving),
+                engine => engine?,
+            };
+            let keys = keys.record_keys_of(&next);
+            Some((engine, Sealer::new(keys, next.header().store(), generation)))
         };
-        let Some(keys) = self.keys() else { return Err(StoreError::InMemory) };
-        let sealer = Sealer::new(
-            keys.record_keys_of(&next),
-            next.header().store(),
-            next.header().generation(),
-        );
-        let Some(delta) = pull_all(&*engine, sealer.address(RecordId::ROOT))? else {
+        let (engine, sealer) = match &rewritten {
+            Some((engine, sealer)) => (&**engine, sealer),
+            None => (&*self.engine, &self.sealer),
+        };
+        let Some(delta) = pull_all(engine, sealer.address(RecordId::ROOT))? else {
             return Ok(Caught::Moving);
         };
         let Some(value) = delta.root else { return Ok(Caught::Moving) };
-        let root = open_root(&sealer, &value)?;
-        check_order(&*engine, sealer.store(), seen, &root, &value)?;
+        let root = open_root(sealer, &value)?;
+        check_order(engine, sealer.store(), seen, &root, &value)?;
         if root.header != next.id() {
             return Ok(Caught::Moving);
         }
         self.adopt_header(next);
-        self.sealer = sealer;
-        self.engine = engine;
-        self.cache.clear();
-        self.notes.clear();
-        self.forget_sealed();
+        match rewritten {
+            Some((engine, sealer)) => {
+                self.sealer = sealer;
+                self.engine = engine;
+                self.cache.clear();
+                self.notes.clear();
+                self.forget_sealed();
+            }
+            None if root.commit <= self.root.commit => return Ok(Caught::Up),
+            None => {}
+        }
         self.keep_sealed(&delta.rows);
         self.adopt_root(root, value);
         Ok(Caught::Up)
@@ -275,15 +259,6 @@ pub(crate) fn pull_all(engine: &dyn Engine, root: Address) -> Result<Option<Delt
     match shared(engine)?.pull(&Known::nothing(root), LIMIT)? {
         Pull::Unchanged => Ok(None),
         Pull::Changed(delta) => Ok(Some(delta)),
-    }
-}
-
-/// Opens a stored root. Its place in time is not checked yet.
-pub(crate) fn open_root(sealer: &Sealer, value: &[u8]) -> Result<Root, StoreError> {
-    let tag = tag_of(value).ok_or(StoreError::tampered(Kind::Root, Flaw::Frame))?;
-    match sealer.open(RecordId::ROOT, value, &tag)? {
-        Node::Root(root) => Ok(Root::clone(&root)),
-        _ => Err(StoreError::tampered(Kind::Root, Flaw::Malformed)),
     }
 }
 

@@ -9,22 +9,18 @@ use super::locked::Within;
 use super::outcome::Retry;
 use crate::session::error::StoreError;
 use crate::session::open::Open;
-use crate::session::open::generation::NextGeneration;
+use crate::session::open::generation::{NextGeneration, Written};
 use crate::session::open::state::State;
 use crate::session::sync::{RwLock, read, write};
 use inmost_format::record::node::Root;
 use inmost_storage::{
-    Access, Batch, Engine, HeaderChange, HeaderCopy, LEASE_LOST, SharedBatch, SharedStorage,
-    Storage, StorageError,
+    Access, Batch, HeaderChange, HeaderCopy, LEASE_LOST, SharedBatch, SharedStorage, Storage,
+    StorageError,
 };
 
-/// A generation that is written and that no header names yet.
-pub(crate) struct NewGeneration {
-    pub(crate) engine: Box<dyn Engine>,
-    pub(crate) next: NextGeneration,
-    pub(crate) root: Root,
-    pub(crate) root_value: Vec<u8>,
-}
+/// Writes a generation of a number, with the header that is to name it.
+pub(crate) type WriteGeneration<'w> =
+    &'w mut dyn FnMut(&Open, u64) -> Result<(NextGeneration, Written), StoreError>;
 
 /// Writes a new generation with `write_generation`, which also gets a free number for it, and switches the store to it. Returns
 /// `false` without having done anything if the store has no other hosts. If another host has changed the store by then,
@@ -34,7 +30,7 @@ pub(crate) struct NewGeneration {
 /// copied has the tags that lead down from it.
 pub(crate) fn switch(
     state: &RwLock<State>,
-    write_generation: &mut dyn FnMut(&Open, u64) -> Result<NewGeneration, StoreError>,
+    write_generation: WriteGeneration<'_>,
 ) -> Result<bool, StoreError> {
     {
         let state = read(state);
@@ -49,7 +45,7 @@ pub(crate) fn switch(
     refresh(state)?;
     for attempt in 0..CATCHES {
         let mut opened = write(state);
-        let (new, batch, applied) = {
+        let (next, written, batch, applied) = {
             let open = opened.open_mut()?;
             let is_locked = attempt >= OPTIMISTIC && can_lock(open.storage());
             let mut within = if is_locked {
@@ -64,7 +60,7 @@ pub(crate) fn switch(
                 continue;
             }
             let version = within.version();
-            let new = match begin(&within, write_generation) {
+            let (next, written) = match begin(&within, write_generation) {
                 Ok(new) => new,
                 Err(error) if is_taken(&error) || is_mismatch(&error) => {
                     drop(within);
@@ -76,10 +72,10 @@ pub(crate) fn switch(
                 }
                 Err(error) => return Err(error),
             };
-            let batch = switching(&within, &new)?;
-            renew_lease(within.storage(), new.next.generation)?;
+            let batch = switching(&within, &next, &written.root)?;
+            renew_lease(within.storage(), next.generation)?;
             let applied = is_locked.then(|| commit(&within, &batch));
-            (new, batch, applied)
+            (next, written, batch, applied)
         };
         let open = opened.open_mut()?;
         let applied = applied.unwrap_or_else(|| commit(open, &batch));
@@ -88,12 +84,12 @@ pub(crate) fn switch(
             Err(StorageError::Conflict) => false,
             Err(StorageError::Unknown(_)) => find_out(open, &batch)?,
             Err(error) => {
-                let _ = open.storage().remove_generation(new.next.generation);
+                let _ = open.storage().remove_generation(next.generation);
                 return Err(error.into());
             }
         };
         if !is_switched {
-            match open.storage().remove_generation(new.next.generation) {
+            match open.storage().remove_generation(next.generation) {
                 // Another host has taken the number since.
                 Ok(()) | Err(StorageError::InUse(_)) => {}
                 Err(error) => return Err(error.into()),
@@ -103,8 +99,7 @@ pub(crate) fn switch(
             continue;
         }
         let old = open.keys().map(|keys| keys.header().generation());
-        let NewGeneration { engine, next, root, root_value } = new;
-        open.replace(engine, next, root, root_value).discard();
+        open.replace(next, written).discard();
         open.forget_sealed();
         open.remember();
         let (storage, retry) = (Arc::clone(&open.storage), Retry::new(open));
@@ -119,8 +114,8 @@ pub(crate) fn switch(
 /// Writes a generation of a number that is free.
 fn begin(
     open: &Open,
-    write_generation: &mut dyn FnMut(&Open, u64) -> Result<NewGeneration, StoreError>,
-) -> Result<NewGeneration, StoreError> {
+    write_generation: WriteGeneration<'_>,
+) -> Result<(NextGeneration, Written), StoreError> {
     let keys = open.keys().ok_or(StoreError::InMemory)?;
     let storage = open.storage();
     storage.shared().map_or(Ok(()), SharedStorage::remove_leftovers)?;
@@ -165,7 +160,7 @@ fn can_lock(storage: &dyn Storage) -> bool {
 }
 
 /// The batch that ends a generation: without its root no host can commit to it any more.
-fn switching(open: &Open, new: &NewGeneration) -> Result<SharedBatch, StoreError> {
+fn switching(open: &Open, next: &NextGeneration, new: &Root) -> Result<SharedBatch, StoreError> {
     let header = open.keys().ok_or(StoreError::InMemory)?.header();
     let root = open.root_address();
     let expect = Some((root, Some(open.root_value.clone())));
@@ -173,12 +168,12 @@ fn switching(open: &Open, new: &NewGeneration) -> Result<SharedBatch, StoreError
         records: Batch { expect, puts: Vec::new(), deletes: vec![root] },
         header: Some(HeaderChange {
             expect: header.bytes().to_vec(),
-            next: new.next.header().to_vec(),
-            generation: new.next.generation,
-            revision: new.next.header_id().revision,
+            next: next.header().to_vec(),
+            generation: next.generation,
+            revision: next.header_id().revision,
         }),
-        revision: new.root.commit,
-        trail: open.kept_trail(&new.root),
+        revision: new.commit,
+        trail: open.kept_trail(new),
     })
 }
 

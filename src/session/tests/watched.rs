@@ -6,8 +6,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use inmost_engines::memory::MemoryStorage;
 use inmost_storage::{
-    Address, BareFiles, Batch, Engine, EngineKind, HeaderCopy, Rewriting, SetAside, Storage,
-    StorageError,
+    Address, BareFiles, Batch, Engine, EngineKind, HeaderCopy, Rewriting, SetAsideGeneration,
+    Storage, StorageError,
 };
 
 /// The operations that the engine of a [`WatchedStorage`] has received.
@@ -250,12 +250,8 @@ impl Storage for WatchedStorage {
         Ok(Box::new(WatchedEngine { inner, watch: self.watch.clone() }))
     }
 
-    fn bare_files(
-        &self,
-        number: u64,
-        engine: EngineKind,
-    ) -> Result<Box<dyn BareFiles>, StorageError> {
-        self.inner.bare_files(number, engine)
+    fn bare_files(&self, number: u64) -> Result<Box<dyn BareFiles>, StorageError> {
+        self.inner.bare_files(number)
     }
 
     fn remove_generation(&self, number: u64) -> Result<(), StorageError> {
@@ -278,7 +274,7 @@ impl Storage for WatchedStorage {
         self.inner.set_aside(number, header)
     }
 
-    fn set_aside_generations(&self) -> Result<Vec<SetAside>, StorageError> {
+    fn set_aside_generations(&self) -> Result<Vec<SetAsideGeneration>, StorageError> {
         self.inner.set_aside_generations()
     }
 

@@ -213,10 +213,7 @@ pub(crate) fn record_into(open: &Open, group: &mut Overlay) -> Result<Vec<u64>, 
         group.merge(changes)?;
         return Ok(files);
     }
-    let mut txn = Txn::new(open, group, &Caller::default());
-    txn.put(RecordId::ROOT, root.into());
-    let changes = txn.into_overlay();
-    group.merge(changes)?;
+    group.nodes.insert(RecordId::ROOT, Some(root.into()));
     Ok(Vec::new())
 }
 

@@ -234,11 +234,7 @@ fn visit_entries(
 
 /// The path below a folder that moved, at its new place; `None` if it was not below it.
 pub(crate) fn moved(path: &str, old: &str, new: &str) -> Option<String> {
-    let below = below(path, old)?;
-    let mut moved = String::with_capacity(new.len() + below.len());
-    moved.push_str(new);
-    moved.push_str(below);
-    Some(moved)
+    below(path, old).map(|below| [new, below].concat())
 }
 
 /// The part of a path below a folder, with its first `/`; empty for the folder itself.

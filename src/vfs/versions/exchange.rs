@@ -2,20 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use inmost_format::record::history::{Before, Operation, Version};
+use inmost_format::record::history::Version;
 use inmost_format::record::load_folder;
-use inmost_format::record::node::{Entry, FileInfo, What};
+use inmost_format::record::node::{Entry, What};
 
 use super::entries::{Past, path_of};
 use super::find::{Place, locate, now_of, read};
 use super::info::{UndoStep, VersionKind};
 use super::restore::{Plan, check_as_of, move_back, record_use};
-use crate::session::history::Change;
 use crate::session::{Session, Txn};
 use crate::vfs::arrange;
 use crate::vfs::change::{check_file_bytes, check_store_bytes};
 use crate::vfs::error::FileError;
-use crate::vfs::folder::{self, ResolvedPath, Target, not_a_folder};
+use crate::vfs::folder::{self, ResolvedPath, Target};
 use crate::vfs::path::MemoryPath;
 
 /// Makes steps of an undo that only together find their places free. Returns the number of each change.
@@ -113,11 +112,9 @@ impl Move {
         } else {
             // A text that is gone or damaged is noticed before anything moves.
             let text = read(&past, text, &place)?;
-            let present = match ResolvedPath::new(txn, &root, &from)?.target {
-                Target::Entry(Entry { what: What::File(info), .. }) => info.bytes,
-                _ => return Err(FileError::Changed(None)),
-            };
-            Some((present, u64::try_from(text.len()).unwrap_or(u64::MAX)))
+            let target = ResolvedPath::new(txn, &root, &from)?.target;
+            let (_, present) = target.file().ok_or(FileError::Changed(None))?;
+            Some((present.bytes, u64::try_from(text.len()).unwrap_or(u64::MAX)))
         };
         Ok(Self { from: Some(from), to, deletion: None, file: entry.file, text })
     }
@@ -172,36 +169,8 @@ fn put_in(
     (from, entry): &(&MemoryPath, Entry),
 ) -> Result<u64, FileError> {
     let to = &moving.to;
-    let number = txn.number()?;
     let resolved = ResolvedPath::new(txn, &txn.root()?, to)?;
-    match &resolved.target {
-        Target::Missing { file_at: None } => {}
-        Target::Missing { file_at: Some(depth) } => return Err(not_a_folder(to, *depth)),
-        Target::Entry(_) | Target::Root(_) => return Err(FileError::AlreadyExists),
-    }
+    resolved.replaced(to, |_| false)?;
     arrange::check_paths_below(txn, entry, from, to)?;
-    let (file, previous, what) = match entry.what {
-        What::File(info) => {
-            let moved = FileInfo { version: number, ..info };
-            (Some(moved), info.version, What::File(moved))
-        }
-        What::Folder => (None, 0, What::Folder),
-    };
-    folder::put(txn, to, &resolved, (entry.id, entry.tag), what)?;
-    if let Some(file) = &file {
-        // The time of its last change stays.
-        txn.record_use(&[file.number])?;
-    }
-    if txn.keeps_versions()? {
-        txn.record(Change {
-            operation: Operation::Renamed,
-            path: &to.in_store(),
-            old_path: &from.in_store(),
-            file,
-            previous,
-            before: Before::Nothing,
-            retired: Vec::new(),
-        })?;
-    }
-    Ok(number)
+    arrange::put_moved(txn, entry, (from, to), &resolved, |_| Ok(()))
 }

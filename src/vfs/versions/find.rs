@@ -16,7 +16,7 @@ use crate::session::{Open, ReadAhead, Scope, Txn};
 use crate::vfs::error::FileError;
 use crate::vfs::file::FileView;
 use crate::vfs::file_text::FileText;
-use crate::vfs::folder::{ResolvedPath, Target};
+use crate::vfs::folder::ResolvedPath;
 use crate::vfs::path::MemoryPath;
 
 /// Where the text of a version is.
@@ -382,11 +382,8 @@ pub(super) fn inside<S: NodeSource>(
 
 /// A root whose tree is the folder of an entry, and a path in it.
 pub(super) fn inside_path(root: &Root, folder: &Entry, below: &str) -> Option<(Root, MemoryPath)> {
-    let mut path = Wiped::new(String::with_capacity(ROOT.len() + below.len()));
-    path.push_str(ROOT);
-    path.push_str(below);
     let tree = Child { id: folder.id, tag: folder.tag };
-    Some((Root { tree, ..root.clone() }, MemoryPath::parse(&path).ok()?))
+    Some((Root { tree, ..root.clone() }, MemoryPath::parse(&path_in_tree(below)).ok()?))
 }
 
 fn file_at<S: NodeSource>(
@@ -394,13 +391,8 @@ fn file_at<S: NodeSource>(
     root: &Root,
     path: &MemoryPath,
 ) -> Result<Option<(Entry, FileInfo)>, FileError> {
-    match ResolvedPath::new(source, root, path)?.target {
-        Target::Entry(entry) => match entry.what {
-            What::File(info) => Ok(Some((entry, info))),
-            What::Folder => Ok(None),
-        },
-        Target::Root(_) | Target::Missing { .. } => Ok(None),
-    }
+    let target = ResolvedPath::new(source, root, path)?.target;
+    Ok(target.file().map(|(entry, info)| (entry.clone(), info)))
 }
 
 /// A file of the tree, found by its number. Reads all folders.

@@ -280,8 +280,7 @@ impl Found {
         for file in &search.files {
             let path = search.paths.get(file).and_then(|path| MemoryPath::parse(path).ok());
             if let Some(path) = path
-                && let Target::Entry(entry) = ResolvedPath::new(txn, &root, &path)?.target
-                && let What::File(info) = entry.what
+                && let Some((_, info)) = ResolvedPath::new(txn, &root, &path)?.target.file()
                 && info.number == *file
             {
                 live.insert(*file, path);
@@ -313,8 +312,7 @@ impl Found {
     fn file(txn: &Txn<'_>, path: &MemoryPath) -> Result<Self, FileError> {
         let root = txn.root()?;
         let mut found = Self::default();
-        if let Target::Entry(entry) = ResolvedPath::new(txn, &root, path)?.target
-            && let What::File(info) = entry.what
+        if let Some((_, info)) = ResolvedPath::new(txn, &root, path)?.target.file()
             && let Some(past) = Past::open(txn, &root, 0)?
         {
             found.removals = chain(&past, info.version)?;
@@ -464,8 +462,7 @@ fn take_inside(txn: &mut Txn<'_>, holder: u64, below: &str) -> Result<Option<Ent
 /// Writes the head of a current file under another index, so that no repair shows an earlier head.
 fn renew(txn: &mut Txn<'_>, path: &MemoryPath) -> Result<(), FileError> {
     let resolved = ResolvedPath::new(txn, &txn.root()?, path)?;
-    let Target::Entry(entry) = &resolved.target else { return Ok(()) };
-    let (entry, What::File(info)) = (entry.clone(), entry.what) else { return Ok(()) };
+    let Some((entry, info)) = resolved.target.file() else { return Ok(()) };
     let mut head = File::clone(&*load_file(txn, entry.head(), &entry.tag)?);
     head.next_index = head.next_index.saturating_add(1);
     let index = head.next_index;

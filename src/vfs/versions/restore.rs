@@ -1,14 +1,12 @@
 //! Brings back a version, or what a deletion took.
 
-use std::collections::HashSet;
-
 use inmost_format::record::history::{Before, Operation, Version};
-use inmost_format::record::node::{Entries, Entry, FileInfo, What};
-use inmost_format::record::{Flaw, Kind, NodeSource, ObjectId, RecordError, Tag, load_folder};
+use inmost_format::record::node::{Entry, FileInfo, What};
+use inmost_format::record::{NodeSource, ObjectId, Tag, load_folder};
 use inmost_format::secret::Wiped;
 
 use super::entries::{Past, path_of};
-use super::find::{Place, locate, now_of, read};
+use super::find::{Place, locate, now_of, read, visit_files};
 use super::info::{UndoStep, VersionKind};
 use crate::limits::STAGE_BYTES;
 use crate::session::history::{Change, nameless};
@@ -16,7 +14,7 @@ use crate::session::{Exclusive, Session, Txn, now};
 use crate::vfs::arrange;
 use crate::vfs::change::{check_quotas, info_of};
 use crate::vfs::error::FileError;
-use crate::vfs::folder::{self, ResolvedPath, Target, not_a_folder};
+use crate::vfs::folder::{self, ResolvedPath, Target};
 use crate::vfs::path::MemoryPath;
 use crate::vfs::{new_text, staged};
 
@@ -99,10 +97,7 @@ impl Plan {
         };
         let path = to.map_or_else(|| path_of(&version), Ok)?;
         let now = now_of(txn, version.file, version.number)?;
-        let at_path = match ResolvedPath::new(txn, &root, &path)?.target {
-            Target::Entry(Entry { what: What::File(ref info), .. }) => Some(*info),
-            _ => None,
-        };
+        let at_path = ResolvedPath::new(txn, &root, &path)?.target.file().map(|(_, info)| info);
         let is_same = at_path.is_some_and(|info| info.number == version.file);
         // A file that is still somewhere else keeps its number there, and this becomes another file.
         let is_back = is_same || now.path.is_none() && !now.is_inside;
@@ -183,8 +178,7 @@ impl Plan {
             }),
             Self::Rename { from, to } => exclusive.commit(|txn| {
                 check_folder(txn, &from)?;
-                arrange::rename_in(txn, &from, &to)?;
-                Ok(txn.number()?)
+                arrange::rename_in(txn, &from, &to)
             }),
             Self::Folder { deletion, path } => {
                 record_use(exclusive, &deletion)?;
@@ -244,20 +238,12 @@ fn free_place(
     leaves: Option<&MemoryPath>,
 ) -> Result<FreePlace, FileError> {
     let resolved = ResolvedPath::new(txn, &txn.root()?, path)?;
-    let before = match &resolved.target {
-        Target::Missing { file_at: None } => None,
-        Target::Missing { file_at: Some(depth) } => return Err(not_a_folder(path, *depth)),
-        Target::Entry(entry) => match entry.what {
-            What::File(there) if there.number == info.number => Some((entry.clone(), there)),
-            _ => return Err(FileError::AlreadyExists),
-        },
-        Target::Root(_) => return Err(FileError::AlreadyExists),
-    };
+    let before = resolved.replaced(path, |there| there.number == info.number)?;
     let leaving = match leaves {
-        Some(path) => match ResolvedPath::new(txn, &txn.root()?, path)?.target {
-            Target::Entry(Entry { what: What::File(there), .. }) => Some(there),
-            _ => None,
-        },
+        Some(path) => {
+            let target = ResolvedPath::new(txn, &txn.root()?, path)?.target;
+            target.file().map(|(_, there)| there)
+        }
         None => before.as_ref().map(|(_, there)| *there),
     };
     check_quotas(txn, &resolved, leaving.as_ref(), info.bytes)?;
@@ -286,9 +272,7 @@ fn put_back(
     if let Some(leaves) = leaves {
         // The folders on the way may have changed with the first step.
         let old = ResolvedPath::new(txn, &txn.root()?, leaves)?;
-        if let Target::Entry(entry) = &old.target
-            && let What::File(there) = entry.what
-        {
+        if let Some((entry, there)) = old.target.file() {
             before = Some((entry.clone(), there));
         }
         folder::remove(txn, leaves, &old)?;
@@ -318,11 +302,7 @@ pub(super) fn move_back(
     check_held(txn, deletion.number, held)?;
     let number = txn.number()?;
     let resolved = ResolvedPath::new(txn, &txn.root()?, path)?;
-    match &resolved.target {
-        Target::Missing { file_at: None } => {}
-        Target::Missing { file_at: Some(depth) } => return Err(not_a_folder(path, *depth)),
-        Target::Entry(_) | Target::Root(_) => return Err(FileError::AlreadyExists),
-    }
+    resolved.replaced(path, |_| false)?;
     arrange::check_paths_below(txn, held, &path_of(deletion)?, path)?;
     // What was in it was forgotten: no folder is empty.
     if load_folder(txn, held.id, &held.tag)?.body.count() == 0 {
@@ -402,24 +382,10 @@ pub(super) fn record_use(
 /// The numbers of the files below a folder, in order.
 fn files_in(txn: &Txn<'_>, folder: &Entry) -> Result<Vec<u64>, FileError> {
     let mut files = Vec::new();
-    let mut folders = vec![(folder.id, folder.tag)];
-    let mut reached = HashSet::new();
-    while let Some((object, tag)) = folders.pop() {
-        // A forged tree of few folders could have too many paths to walk.
-        if !reached.insert(object) {
-            return Err(RecordError::Damaged { kind: Kind::Folder, flaw: Flaw::Repeated }.into());
-        }
-        let head = load_folder(txn, object, &tag)?;
-        head.body.visit::<FileError>(txn, object, 0, &mut |_, leaf: &Entries| {
-            for entry in &leaf.0 {
-                match entry.what {
-                    What::File(info) => files.push(info.number),
-                    What::Folder => folders.push((entry.id, entry.tag)),
-                }
-            }
-            Ok(true)
-        })?;
-    }
+    visit_files(txn, (folder.id, folder.tag), &mut |_, info| {
+        files.push(info.number);
+        true
+    })?;
     files.sort_unstable();
     Ok(files)
 }

@@ -2,7 +2,7 @@
 
 use inmost::StoreError;
 
-use super::super::check::{as_json, as_text};
+use super::super::check::{as_text, print_json};
 use super::chosen::Chosen;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
@@ -35,8 +35,11 @@ impl Check {
             StoreError::UnknownFormat { .. } => self.chosen.of_another_version(number),
             error => naming::at(&self.chosen.from, error),
         })?;
-        let text = if self.json { as_json(&report, None)? } else { as_text(&report, false) };
-        print(text.as_bytes())?;
+        if self.json {
+            print_json(&report, None)?;
+        } else {
+            print(as_text(&report, false).as_bytes())?;
+        }
         if report.problems.is_empty() {
             return Ok(());
         }

@@ -12,7 +12,6 @@ use crate::json_line;
 use crate::output::print;
 use crate::progress::Progress;
 use crate::store::{naming, place};
-use inmost_console::Wiped;
 
 /// Restore a backup to a new store
 ///
@@ -66,10 +65,8 @@ impl Restore {
         })?;
         let store = self.to.display().to_string();
         if self.json {
-            let mut line = Wiped::default();
             let object = Object { backup: number, store, files: copy.files, bytes: copy.bytes };
-            json_line::append(&object, &mut line)?;
-            return print(line.as_slice());
+            return json_line::print(&object);
         }
         let text = format!(
             "Restored backup {number} to {store}: {} with {} of text.\n\

@@ -6,7 +6,6 @@ use inmost::{MemoryTool, StoreError, ToolCall, ToolResult};
 
 use super::{Call, too_long};
 use crate::exit::{Exit, Failure};
-use crate::lines::{LINE_BYTES, Line, Lines};
 use crate::passphrase::Input;
 use crate::store::no_store::NoStore;
 use crate::store::opening::{OpenOptions, StoreGuard, Unused};
@@ -17,19 +16,10 @@ use crate::streams::ErrorLog;
 pub(super) fn run(args: &Call) -> Result<(), Failure> {
     let mut output = streams::output().map_err(|error| Failure::output(&error))?;
     let mut calls = Calls { args, open: None, errors: ErrorLog::default(), outcome: Ok(()) };
-    if let Some(json) = &args.json {
-        calls.run(json.as_encoded_bytes(), &mut output)?;
-        return calls.outcome;
-    }
-    let input = streams::input().map_err(|error| Failure::input(&error))?;
-    let mut lines = Lines::new(input, LINE_BYTES);
-    while let Some(line) = lines.next().map_err(|error| Failure::input(&error))? {
-        match line {
-            Line::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => {}
-            Line::Whole(line) => calls.run(line, &mut output)?,
-            Line::TooLong => args.write(&too_long(), Some(REFUSED), &mut output)?,
-        }
-    }
+    args.for_each(|json| match json {
+        Some(json) => calls.run(json, &mut output),
+        None => args.write(&too_long(), Some(REFUSED), &mut output),
+    })?;
     calls.outcome
 }
 
@@ -75,7 +65,6 @@ impl Calls<'_> {
             input: Input::Unattended,
             unused: Unused::Expire,
             restrictions: restrictions.clone(),
-            hint_compaction: false,
             actor: self.args.actor.actor(),
             ..OpenOptions::default()
         };

@@ -102,11 +102,10 @@ const ENVIRONMENT: [(&str, &str); 7] = [
         "The editor of inmost edit, else vi; the pager of log and diff, else less.",
     ),
     ("NO_COLOR", "If it is set and not empty, there are no colours."),
-    ("XDG_DATA_HOME, XDG_STATE_HOME, XDG_RUNTIME_DIR", "Where the files below are."),
+    ("XDG_DATA_HOME, XDG_RUNTIME_DIR", "Where the files below are."),
 ];
 
-const FILES: [(&str, &str); 3] = [
+const FILES: [(&str, &str); 2] = [
     ("~/.local/share/inmost/memory", "The store, if none is named."),
-    ("~/.local/state/inmost", "When a hint was given last. Nothing of the memory."),
     ("$XDG_RUNTIME_DIR/inmost", "The sockets of key daemons."),
 ];

@@ -109,7 +109,6 @@ impl Adopt {
         let root = self.root(&folder, &place, name, adopted.as_ref())?;
         let store = self.store.open(&OpenOptions {
             readings: Readings::DoNotCount,
-            hint_compaction: false,
             actor: Some("adopt"),
             ..OpenOptions::default()
         })?;

@@ -1,13 +1,10 @@
 //! How files and text are spread over folders and ages.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::bars::bar;
 use crate::display;
 use crate::memory_path::ROOT;
 
@@ -28,6 +25,12 @@ impl Share {
     fn add(&mut self, other: Self) {
         self.files = self.files.saturating_add(other.files);
         self.bytes = self.bytes.saturating_add(other.bytes);
+    }
+
+    fn line(self, name: &str) -> String {
+        let size = display::size(self.bytes);
+        let files = display::count(self.files, "file", "files");
+        format!("  {size:>6}  {files:>12}  {name}\n")
     }
 }
 
@@ -84,63 +87,28 @@ impl Shares {
         below.zip(self.ages).map(|(days_below, share)| Age { days_below, share }).collect()
     }
 
-    /// Bars for people; nothing without files.
+    /// Lines for people; nothing without files.
     pub(super) fn as_text(&self) -> String {
-        let mut folders: Vec<(String, Share)> = Vec::new();
+        if self.folders.is_empty() {
+            return String::new();
+        }
+        let mut text = "\nText by folder\n".to_owned();
         let sorted = self.sorted();
         for (name, share) in sorted.iter().take(SHOWN) {
-            let name = if name.is_empty() {
-                ".".to_owned()
-            } else {
-                shortened(&display::path(name)) + "/"
-            };
-            folders.push((name, *share));
+            let path = display::path(name) + "/";
+            text += &share.line(if name.is_empty() { "." } else { &path });
         }
         let mut others = Share::default();
         sorted.iter().skip(SHOWN).for_each(|(_, share)| others.add(*share));
         if others.files > 0 {
             let number = u64::try_from(sorted.len().saturating_sub(SHOWN)).unwrap_or(u64::MAX);
-            folders.push((display::count(number, "other", "others"), others));
+            text += &others.line(&display::count(number, "other", "others"));
         }
-        if folders.is_empty() {
-            return String::new();
-        }
+        text += "\nText by its last change\n";
         let names = AGES.iter().map(|(_, name)| *name).chain([OLDER]);
-        let ages: Vec<_> = names.map(str::to_owned).zip(self.ages).collect();
-        format!("\nText by folder\n{}\nText by its last change\n{}", chart(&folders), chart(&ages))
+        names.zip(self.ages).for_each(|(name, share)| text += &share.line(name));
+        text
     }
-}
-
-fn chart(lines: &[(String, Share)]) -> String {
-    let largest = lines.iter().map(|(_, share)| share.bytes).max().unwrap_or_default();
-    let width = lines.iter().map(|(name, _)| name.width()).max().unwrap_or_default();
-    let mut text = String::new();
-    for (name, Share { files, bytes }) in lines {
-        let (size, files) = (display::size(*bytes), display::count(*files, "file", "files"));
-        let bar = bar(*bytes, largest, BAR);
-        let gap = " ".repeat(width.saturating_sub(name.width()));
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "  {name}{gap}  {size:>6}  {files:>12}  {bar}");
-        text.truncate(text.trim_end().len());
-        text.push('\n');
-    }
-    text
-}
-
-/// A name of at most [`NAME`] columns: the start of a longer one.
-fn shortened(name: &str) -> String {
-    if name.width() <= NAME {
-        return name.to_owned();
-    }
-    let (mut start, mut columns) = (String::new(), 1);
-    for letter in name.chars() {
-        columns += letter.width().unwrap_or_default();
-        if columns > NAME {
-            break;
-        }
-        start.push(letter);
-    }
-    start + "…"
 }
 
 /// Ages by the number of days that they are below.
@@ -149,10 +117,6 @@ const AGES: [(u64, &str); 4] =
 const OLDER: &str = "earlier";
 /// Folders that are shown by themselves.
 const SHOWN: usize = 10;
-/// Columns of the longest name.
-const NAME: usize = 36;
-/// Columns of the longest bar.
-const BAR: u64 = 30;
 
 /// The age of a file; 0 if its time lies ahead of the clock.
 pub(super) fn age(now: SystemTime, modified: SystemTime) -> Duration {
@@ -173,26 +137,17 @@ mod tests {
         shares.add("/memories/top", 2_000, 29 * day);
         shares.add("/memories/\u{1b}/x", 500, 400 * day);
         let text = shares.as_text();
-        let bars = |text: &str, name: &str| {
-            let line = text.lines().find(|line| line.trim_start().starts_with(name)).unwrap();
-            line.chars().filter(|letter| *letter == '█').count()
-        };
-        assert_eq!((bars(&text, "a/"), bars(&text, ". "), bars(&text, "last week")), (30, 15, 10));
-        assert!(text.contains("  \\u{1b}/    500B        1 file  ███▊\n"), "{text}");
-        assert!(text.contains("  last year         0B       0 files\n"), "{text}");
-        shares.add("/memories/日記/x", 300, day);
-        shares.add(&format!("/memories/{}/x", "長".repeat(40)), 200, day);
-        let text = shares.as_text();
-        let name = format!("  {}…/", "長".repeat(17));
-        for start in ["  日記/", &name, "  ."] {
-            let line = text.lines().find(|line| line.starts_with(start)).unwrap();
-            let before = line.split_once("1 file").unwrap().0;
-            assert_eq!(before.width(), 2 + 36 + 2 + 6 + 2 + 12 - 6, "{text}");
+        for line in [
+            "    3.9K       2 files  a/\n",
+            "    500B        1 file  \\u{1b}/\n",
+            "      0B       0 files  last year\n",
+        ] {
+            assert!(text.contains(line), "{text}");
         }
         for folder in 0..20 {
             shares.add(&format!("/memories/more {folder}/x"), 10, day);
         }
-        assert!(shares.as_text().contains("  15 others "), "{}", shares.as_text());
-        assert_eq!(shares.folders().len(), 25);
+        assert!(shares.as_text().contains("  13 others\n"), "{}", shares.as_text());
+        assert_eq!(shares.folders().len(), 23);
     }
 }

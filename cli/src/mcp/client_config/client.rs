@@ -103,7 +103,7 @@ impl Client {
     }
 
     /// A whole configuration with only this server, or the command.
-    pub(super) fn configuration(self, server: &Server) -> String {
+    pub(crate) fn configuration(self, server: &Server) -> String {
         match self.format() {
             None => command(server),
             Some(Format::Json(section)) => {

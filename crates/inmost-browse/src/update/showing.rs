@@ -25,12 +25,9 @@ pub(super) fn refresh(model: &mut Model, effects: &mut Vec<Effect>) {
     for want in model.tree.again(ticket) {
         effects.push(Effect::Ask(Request { ticket, job: Job::List(want) }));
     }
-    let path = match &model.right {
-        Right::Item(item) => Some(item.path.clone()),
-        _ => None,
-    };
-    if let Some(path) = path {
-        let ticket = model.ask(Job::Show(path), effects);
+    if let Right::Item(item) = &model.right {
+        let job = Job::Show(item.path.clone());
+        let ticket = model.ask(job, effects);
         if let Right::Item(item) = &mut model.right {
             item.waits = Some(ticket);
         }

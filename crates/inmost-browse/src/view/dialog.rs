@@ -18,16 +18,16 @@ pub(super) fn paint(dialog: &Dialog, theme: Theme, to: &mut Buffer) -> Option<Po
             None
         }
         Dialog::Message(message, advice) => {
-            message_box("", &[message, advice], theme, to);
+            message_box(&[message, advice], theme, to);
             None
         }
         Dialog::Ask { question, detail, .. } => {
-            message_box("", &[question, detail, "y yes   n no"], theme, to);
+            message_box(&[question, detail, "y yes   n no"], theme, to);
             None
         }
         Dialog::Confirm { question, detail, typed, .. } => {
             let field = [" > ", typed.as_str()].concat();
-            let area = message_box("", &[question, detail, &field], theme, to);
+            let area = message_box(&[question, detail, &field], theme, to);
             let strip = row(area, area.height.saturating_sub(1));
             let x = strip.x.saturating_add(1).saturating_add(super::super::glyphs::width(&field));
             Some(Position { x: x.min(strip.end.saturating_sub(1)), y: strip.y })
@@ -38,11 +38,11 @@ pub(super) fn paint(dialog: &Dialog, theme: Theme, to: &mut Buffer) -> Option<Po
 /// The screen of a locked store.
 pub(super) fn locked(why: &str, theme: Theme, to: &mut Buffer) {
     let lines = ["The store is locked.", why, "u unlocks it again, q quits."];
-    message_box("", &lines, theme, to);
+    message_box(&lines, theme, to);
 }
 
 /// A box with paragraphs in the middle of the screen. Returns the area inside.
-fn message_box(title: &str, lines: &[&str], theme: Theme, to: &mut Buffer) -> Rect {
+fn message_box(lines: &[&str], theme: Theme, to: &mut Buffer) -> Rect {
     let lines: Vec<&str> = lines.iter().copied().filter(|line| !line.is_empty()).collect();
     let text = lines.join("\n\n");
     let columns = to.area.width.saturating_sub(8).min(WIDTH);
@@ -52,7 +52,7 @@ fn message_box(title: &str, lines: &[&str], theme: Theme, to: &mut Buffer) -> Re
         wrapped = wrapped.saturating_add(1);
         place = at.row(&text, columns.saturating_sub(4)).next;
     }
-    let inside = boxed(title, columns, wrapped, theme, to);
+    let inside = boxed("", columns, wrapped, theme, to);
     sentence(&text, theme.plain(), inside, to);
     inside
 }

@@ -12,7 +12,7 @@ use inmost_storage::{BareFiles, Extent, StorageError};
 
 use super::journal;
 use crate::files;
-use crate::local_engine::{LocalKind, PartOfFile, ReadAt};
+use crate::local_engine::{LocalKind, ReadAt, undated};
 
 /// The files of one generation, open for reading.
 pub(super) struct BareFolder {
@@ -39,7 +39,7 @@ impl BareFolder {
             for entry in entries.into_iter().flatten() {
                 let entry = entry?;
                 if entry.file_type()?.is_file() && entry.file_name() != journal::NAME {
-                    bare.add(&entry.path(), |_, length| PartOfFile::undated(length))?;
+                    bare.add(&entry.path(), |_, length| undated(length))?;
                 }
             }
         }
@@ -51,7 +51,7 @@ impl BareFolder {
     fn add(
         &mut self,
         path: &Path,
-        written: impl FnOnce(&mut ReadAt<'_>, u64) -> Vec<PartOfFile>,
+        written: impl FnOnce(&mut ReadAt<'_>, u64) -> Vec<Extent>,
     ) -> Result<(), StorageError> {
         let mut file = match files::open(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -60,15 +60,7 @@ impl BareFolder {
         let length = file.metadata()?.len();
         let extents = written(&mut |offset, buffer| read_lossy(&mut file, offset, buffer), length);
         let number = u32::try_from(self.files.len()).unwrap_or(u32::MAX);
-        self.extents.extend(extents.into_iter().map(
-            |PartOfFile { offset, length, written, is_ordered }| Extent {
-                file: number,
-                offset,
-                length,
-                written,
-                is_ordered,
-            },
-        ));
+        self.extents.extend(extents.into_iter().map(|part| Extent { file: number, ..part }));
         self.files.push(Mutex::new(file));
         Ok(())
     }

@@ -9,11 +9,30 @@ use crate::files;
 
 pub(super) const GENERATION_PREFIX: &str = "gen-";
 
-/// Returns the number in a generation's folder name, if the name is exactly what the store would write. Does
-/// no I/O.
+/// Returns the number in the name of a folder, if the name is exactly what the store would write. Does no I/O.
+pub(super) fn number_in(prefix: &str, name: &str) -> Option<u64> {
+    let number = u64::from_str_radix(name.strip_prefix(prefix)?, 16).ok()?;
+    (name == format!("{prefix}{number:016x}")).then_some(number)
+}
+
+/// Returns the number in a generation's folder name.
 pub(super) fn parse_generation(name: &str) -> Option<u64> {
-    let number = u64::from_str_radix(name.strip_prefix(GENERATION_PREFIX)?, 16).ok()?;
-    (name == format!("{GENERATION_PREFIX}{number:016x}")).then_some(number)
+    number_in(GENERATION_PREFIX, name)
+}
+
+/// Returns the numbers of the folders whose names have this prefix, ascending.
+pub(super) fn numbers(folder: &Path, prefix: &str) -> io::Result<Vec<u64>> {
+    let mut numbers = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if let Some(number) = number_in(prefix, &entry.file_name().to_string_lossy())
+            && entry.file_type()?.is_dir()
+        {
+            numbers.push(number);
+        }
+    }
+    numbers.sort_unstable();
+    Ok(numbers)
 }
 
 pub(super) fn holds_store(folder: &Path) -> io::Result<bool> {

@@ -7,9 +7,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::folder::numbers;
 use super::{header_file, overwritten};
 use crate::files;
-use inmost_storage::{SetAside, StorageError};
+use inmost_storage::{SetAsideGeneration, StorageError};
 
 const PREFIX: &str = "set-aside-";
 const HEADER: &str = "header";
@@ -36,18 +37,12 @@ pub(super) fn add(
 }
 
 /// Returns the generations that were set aside, ascending.
-pub(super) fn list(folder: &Path) -> Result<Vec<SetAside>, StorageError> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if let Some(number) = parse(&entry.file_name().to_string_lossy())
-            && entry.file_type()?.is_dir()
-        {
-            found.push(SetAside { number, bytes: files::size_below(&entry.path())? });
-        }
-    }
-    found.sort_unstable_by_key(|it| it.number);
-    Ok(found)
+pub(super) fn list(folder: &Path) -> Result<Vec<SetAsideGeneration>, StorageError> {
+    let numbers = numbers(folder, PREFIX)?.into_iter();
+    let found = |number| {
+        Ok(SetAsideGeneration { number, bytes: files::size_below(&path(folder, number))? })
+    };
+    numbers.map(found).collect()
 }
 
 /// Removes one, with its header first.
@@ -88,12 +83,6 @@ fn vacant(folder: &Path, number: u64) -> io::Result<PathBuf> {
 
 fn path(folder: &Path, number: u64) -> PathBuf {
     folder.join(format!("{PREFIX}{number:016x}"))
-}
-
-/// Returns the number in a name, if the name is exactly what the store would write. Does no I/O.
-fn parse(name: &str) -> Option<u64> {
-    let number = u64::from_str_radix(name.strip_prefix(PREFIX)?, 16).ok()?;
-    (name == format!("{PREFIX}{number:016x}")).then_some(number)
 }
 
 #[cfg(test)]
@@ -151,6 +140,7 @@ mod tests {
 
     #[test]
     fn a_name_is_one_only_if_the_store_would_write_it() {
+        let parse = |name| super::super::folder::number_in(PREFIX, name);
         assert_eq!(parse("set-aside-00000000000000ff"), Some(255));
         for other in
             ["set-aside-00000000000000FF", "set-aside-ff", "gen-00000000000000ff", "set-aside-"]

@@ -77,8 +77,6 @@ impl Engine for MemoryEngine {
     fn close(self: Box<Self>) -> Result<(), StorageError> {
         self.sync()
     }
-
-    fn discard(self: Box<Self>) {}
 }
 
 /// For tests of the journal in front of it.

@@ -178,11 +178,7 @@ impl Storage for SharedHost {
         }
     }
 
-    fn bare_files(
-        &self,
-        number: u64,
-        _engine: EngineKind,
-    ) -> Result<Box<dyn BareFiles>, StorageError> {
+    fn bare_files(&self, number: u64) -> Result<Box<dyn BareFiles>, StorageError> {
         let vault = self.0.ask(Operation::Header)?;
         let generation = vault.generations.get(&number).ok_or(StorageError::Missing)?;
         Ok(Box::new(BareValues::new(generation.rows.values().map(|(_, value)| value))))

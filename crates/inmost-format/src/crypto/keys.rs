@@ -15,6 +15,7 @@
 pub use crate::crypto::master_key::AnchorKey;
 use crate::crypto::prf::PrfKey;
 use crate::crypto::registry::{Role, role};
+use crate::crypto::rng::{self, RandomnessFailed};
 use crate::secret::{Granted, SecretBytes};
 
 /// Declares keys that are used only for derivation, each with its length and its roles in the registry.
@@ -97,32 +98,26 @@ impl Keyfile {
     pub fn new(secret: SecretBytes<32>) -> Self {
         Self(secret)
     }
-
-    /// Its secret.
-    pub fn expose(&self) -> &[u8; 32] {
-        self.0.expose()
-    }
-}
-
-impl RecoveryKey {
-    /// The key itself.
-    pub fn expose(&self) -> &[u8; 32] {
-        self.0.expose()
-    }
-}
-
-impl RawKey {
-    /// The key itself, for the place where the application keeps it.
-    #[must_use]
-    pub fn expose(&self) -> &[u8; 32] {
-        self.0.expose()
-    }
 }
 
 /// For secrets that an application holds, and could take along into a forked child.
-macro_rules! of_this_process {
+macro_rules! held_by_applications {
     ($($key:ty),*) => { $(
         impl $key {
+            /// A new random secret of this kind.
+            ///
+            /// # Errors
+            /// [`RandomnessFailed`].
+            pub fn generate() -> Result<Self, RandomnessFailed> {
+                rng::secret().map(Self)
+            }
+
+            /// Its bytes, for the place where they are kept.
+            #[must_use]
+            pub fn expose(&self) -> &[u8; 32] {
+                self.0.expose()
+            }
+
             /// Whether this process may use it: a forked child must not use a secret of its parent.
             #[must_use]
             pub fn is_of_this_process(&self) -> bool {
@@ -132,7 +127,7 @@ macro_rules! of_this_process {
     )* };
 }
 
-of_this_process!(Keyfile, RecoveryKey, RawKey);
+held_by_applications!(Keyfile, RecoveryKey, RawKey);
 
 impl PasswordKey {
     /// This key followed by the keyfile.

@@ -26,12 +26,12 @@ impl MasterKey {
 
     /// The key that seals labels of keyslots.
     pub fn label_key(&self, store: &StoreId) -> LabelKey {
-        LabelKey(AeadKey::new(prf::derive::<role::LabelKey>(self, store, &Empty)))
+        AeadKey::new(prf::derive::<role::LabelKey>(self, store, &Empty))
     }
 
     /// The key that seals anchors.
     pub fn anchor_key(&self, store: &StoreId) -> AnchorKey {
-        AnchorKey(AeadKey::new(prf::derive::<role::AnchorKey>(self, store, &Empty)))
+        AeadKey::new(prf::derive::<role::AnchorKey>(self, store, &Empty))
     }
 
     /// The key that seals the state of synchronisation.
@@ -56,24 +56,10 @@ impl WrapKey {
 }
 
 /// Seals the labels of keyslots.
-pub struct LabelKey(AeadKey<LabelAad>);
-
-impl LabelKey {
-    /// The AEAD under this key.
-    pub fn aead(&self) -> &AeadKey<LabelAad> {
-        &self.0
-    }
-}
+pub type LabelKey = AeadKey<LabelAad>;
 
 /// Seals the slots of the anchor.
-pub struct AnchorKey(AeadKey<AnchorAad>);
-
-impl AnchorKey {
-    /// The AEAD under this key.
-    pub fn aead(&self) -> &AeadKey<AnchorAad> {
-        &self.0
-    }
-}
+pub type AnchorKey = AeadKey<AnchorAad>;
 
 impl HeaderMacKey {
     /// The MAC of a header.

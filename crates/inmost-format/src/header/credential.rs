@@ -6,8 +6,6 @@ use super::label::SlotLabel;
 use crate::crypto::cost::KdfCost;
 use crate::crypto::keys::{Keyfile, RawKey, RecoveryKey};
 use crate::crypto::passphrase::Passphrase;
-use crate::crypto::rng;
-use crate::crypto::rng::RandomnessFailed;
 use crate::secret::SecretBytes;
 
 /// Which kind of credential a keyslot is for.
@@ -48,20 +46,16 @@ impl SlotKind {
     pub const fn has_passphrase(self) -> bool {
         matches!(self, Self::Passphrase | Self::PassphraseAndKeyfile)
     }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Passphrase => "passphrase",
-            Self::PassphraseAndKeyfile => "passphrase and keyfile",
-            Self::RecoveryKey => "recovery key",
-            Self::RawKey => "raw key",
-        }
-    }
 }
 
 impl fmt::Display for SlotKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+        f.pad(match self {
+            Self::Passphrase => "passphrase",
+            Self::PassphraseAndKeyfile => "passphrase and keyfile",
+            Self::RecoveryKey => "recovery key",
+            Self::RawKey => "raw key",
+        })
     }
 }
 
@@ -205,14 +199,6 @@ impl RawKey {
     #[must_use]
     pub fn from_bytes(bytes: &[u8; 32]) -> Self {
         Self::new(SecretBytes::init_with(|secret| secret.copy_from_slice(bytes)))
-    }
-
-    /// A random key.
-    ///
-    /// # Errors
-    /// [`RandomnessFailed`].
-    pub fn generate() -> Result<Self, RandomnessFailed> {
-        Ok(Self::new(rng::secret()?))
     }
 }
 

@@ -17,22 +17,12 @@ use std::io::{self, Read};
 use super::layout::{field, is_zero, put};
 use crate::crypto::keys::Keyfile;
 use crate::crypto::prf;
-use crate::crypto::rng;
-use crate::crypto::rng::RandomnessFailed;
 use crate::secret::{DEEP, SecretBytes, Wiped, on_wiped_stack};
 
 /// Bytes of a keyfile.
 const KEYFILE_BYTES: usize = 80;
 
 impl Keyfile {
-    /// A random keyfile.
-    ///
-    /// # Errors
-    /// [`RandomnessFailed`].
-    pub fn generate() -> Result<Self, RandomnessFailed> {
-        Ok(Self::new(rng::secret()?))
-    }
-
     /// The keyfile with this content. The caller keeps the content and wipes it. Does no I/O.
     ///
     /// # Errors

@@ -90,7 +90,7 @@ impl SealedLabel {
         let parts = created_ms.to_le_bytes().into_iter().chain([length]);
         let parts = parts.chain(text.iter().copied());
         plaintext.iter_mut().zip(parts).for_each(|(to, from)| *to = from);
-        let (nonce, tag) = key.aead().seal(aad, plaintext.as_mut_slice())?;
+        let (nonce, tag) = key.seal(aad, plaintext.as_mut_slice())?;
         Ok(Self { nonce, ciphertext: *plaintext, tag })
     }
 
@@ -103,9 +103,7 @@ impl SealedLabel {
     ) -> Result<(SlotLabel, u64), HeaderError> {
         let tampered = HeaderError::Tampered(LABEL);
         let mut plaintext = Wiped::new(self.ciphertext);
-        key.aead()
-            .open(&self.nonce, aad, plaintext.as_mut_slice(), &self.tag)
-            .map_err(|_| tampered)?;
+        key.open(&self.nonce, aad, plaintext.as_mut_slice(), &self.tag).map_err(|_| tampered)?;
         let created_ms = u64::from_le_bytes(field::<0, _, _>(&plaintext));
         let [length] = field::<8, _, _>(&plaintext);
         let text = plaintext.get(9..).unwrap_or_default();
@@ -171,7 +169,7 @@ mod tests {
             let mut plaintext = [0; LABEL_PLAINTEXT];
             let parts = [5, 0, 0, 0, 0, 0, 0, 0, length].into_iter().chain(text.iter().copied());
             plaintext.iter_mut().zip(parts).for_each(|(to, from)| *to = from);
-            let (nonce, tag) = key.aead().seal(&aad, &mut plaintext).unwrap();
+            let (nonce, tag) = key.seal(&aad, &mut plaintext).unwrap();
             let sealed = SealedLabel { nonce, ciphertext: plaintext, tag };
             let (label, created_ms) = sealed.open(&aad, &key).ok()?;
             Some((label.as_str().to_owned(), created_ms))

@@ -20,19 +20,9 @@
 //! keys.
 
 use crate::crypto::keys::RecoveryKey;
-use crate::crypto::rng;
-use crate::crypto::rng::RandomnessFailed;
 use crate::secret::{DEEP, SecretBytes, SecretVec, on_wiped_stack};
 
 impl RecoveryKey {
-    /// A random key.
-    ///
-    /// # Errors
-    /// [`RandomnessFailed`].
-    pub fn generate() -> Result<Self, RandomnessFailed> {
-        Ok(Self::new(rng::secret()?))
-    }
-
     /// The key in a text that was typed from paper, in upper or lower case, with blanks and dashes anywhere. O is
     /// read as 0, I and L as 1. The caller keeps the text and wipes it. Does no I/O.
     ///

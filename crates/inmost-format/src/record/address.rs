@@ -82,7 +82,9 @@ impl Kind {
 }
 
 /// The name of a folder or file: random, except for the two folders that every store has. A rename does not change it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
+)]
 pub struct ObjectId(pub [u8; 16]);
 
 impl ObjectId {

@@ -31,7 +31,7 @@ pub fn encode<T: Serialize>(value: &T, buffer: &mut [u8]) -> Result<usize, Codec
 }
 
 /// A shape that writes its bytes itself: folders, because a change encodes every folder above a file anew, and serde writes ids
-/// byte by byte. They are the bytes of its `Serialize`, which tests compare.
+/// byte by byte. The bytes of a folder are those of its `Serialize`, which tests compare.
 pub trait DirectEncode {
     /// Writes the bytes.
     fn write(&self, output: &mut Output<impl Sink>) -> Result<(), CodecError>;
@@ -58,6 +58,11 @@ impl<W: Sink> Output<W> {
     /// Writes these bytes, without their number.
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), CodecError> {
         self.0.write(bytes).map_err(|_| CodecError)
+    }
+
+    /// Writes a value that does not write its bytes itself.
+    pub fn value(&mut self, value: &impl Serialize) -> Result<(), CodecError> {
+        bincode::serde::encode_into_writer(value, &mut self.0, CONFIG).map_err(|_| CodecError)
     }
 
     /// Writes a number or the index of a variant, in as many bytes as it needs.

@@ -81,7 +81,7 @@ pub enum What {
 }
 
 /// The facts about a file that its folder keeps.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct FileInfo {
     /// Bytes of text.
     pub bytes: u64,
@@ -106,17 +106,7 @@ pub struct FileInfo {
 impl FileInfo {
     /// The facts of an empty file with these times, which has no numbers yet.
     pub fn of_times(created: u64, modified: u64) -> Self {
-        Self {
-            bytes: 0,
-            lines: 0,
-            created,
-            modified,
-            head: 0,
-            lowest: 0,
-            number: 0,
-            version: 0,
-            flags: Extension::default(),
-        }
+        Self { created, modified, ..Self::default() }
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::address::{Kind, ObjectId, RecordId};
-use super::codec::{self, CodecError};
+use super::codec::{self, CodecError, DirectEncode, Output, Sink};
 pub use super::file::{File, Text, TextCount};
 use super::folder::FOLDER_BYTES;
 pub use super::folder::{Entries, Entry, EntryRange, FileInfo, Folder, Name, Totals, What, Writer};
@@ -43,7 +43,7 @@ pub enum Node {
 }
 
 /// The record that leads to all others; its plaintext always has 512 bytes.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Root {
     /// Commits since the store was made.
     #[serde(with = "codec::fixed")]
@@ -96,31 +96,13 @@ pub struct Root {
 impl Root {
     /// The root of an empty store that keeps no versions.
     pub fn new(tree: Child, system: Child) -> Self {
-        Self {
-            commit: 0,
-            header: HeaderId::NONE,
-            files: 0,
-            bytes: 0,
-            tree,
-            system,
-            flags: Extension::default(),
-            history: Child::NONE,
-            keep: 0,
-            room: 0,
-            readings: Child::NONE,
-            reads_since: 0,
-            last_used: 0,
-            unused_for: 0,
-            last_expiry: 0,
-            anchored: 0,
-            trail: Trail::default(),
-        }
+        Self { tree, system, ..Self::default() }
     }
 }
 
 /// Identifies one authentic header. The revision is not enough: a change interrupted by a power failure may leave a
 /// header behind, and the next change uses its revision again.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct HeaderId {
     /// Its revision.
     #[serde(with = "codec::fixed")]
@@ -135,11 +117,11 @@ impl HeaderId {
 }
 
 /// The first half of a header's MAC: finding another header with the same half is infeasible.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct HeaderMac(pub [u8; 16]);
 
-/// A reference to the head of an object.
-#[derive(Clone, Copy, Serialize, Deserialize)]
+/// A reference to the head of an object. The default is that to none.
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Child {
     /// The object.
     pub id: ObjectId,
@@ -181,6 +163,23 @@ impl From<File> for Node {
     }
 }
 
+impl DirectEncode for Node {
+    fn write(&self, output: &mut Output<impl Sink>) -> Result<(), CodecError> {
+        match self {
+            Self::Root(body) => output.value(&**body),
+            Self::Folder(body) => body.write(output),
+            Self::FolderInner(body) => body.write(output),
+            Self::FolderLeaf(body) => body.write(output),
+            Self::File(body) => output.value(&**body),
+            Self::FileInner(body) => output.value(&**body),
+            Self::Chunk(body) => output.value(&**body),
+            Self::History(body) => output.value(&**body),
+            Self::HistoryInner(body) => output.value(&**body),
+            Self::HistoryLeaf(body) => output.value(&**body),
+        }
+    }
+}
+
 impl Node {
     /// The kind of record that has this body.
     #[cfg(any(test, feature = "testing"))]
@@ -201,18 +200,7 @@ impl Node {
 
     /// Bytes of the encoded body.
     pub fn encoded_len(&self) -> Result<usize, CodecError> {
-        match self {
-            Self::Root(body) => codec::encoded_len(&**body),
-            Self::Folder(body) => codec::direct_len(&**body),
-            Self::FolderInner(body) => codec::direct_len(&**body),
-            Self::FolderLeaf(body) => codec::direct_len(&**body),
-            Self::File(body) => codec::encoded_len(&**body),
-            Self::FileInner(body) => codec::encoded_len(&**body),
-            Self::Chunk(body) => codec::encoded_len(&**body),
-            Self::History(body) => codec::encoded_len(&**body),
-            Self::HistoryInner(body) => codec::encoded_len(&**body),
-            Self::HistoryLeaf(body) => codec::encoded_len(&**body),
-        }
+        codec::direct_len(self)
     }
 
     /// Whether the body fits a record. It is not measured if it is that of a folder whose entries fit at their longest.
@@ -225,18 +213,7 @@ impl Node {
 
     /// Encodes the body into the beginning of a buffer, and returns its length.
     pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, CodecError> {
-        match self {
-            Self::Root(body) => codec::encode(&**body, buffer),
-            Self::Folder(body) => codec::encode_direct(&**body, buffer),
-            Self::FolderInner(body) => codec::encode_direct(&**body, buffer),
-            Self::FolderLeaf(body) => codec::encode_direct(&**body, buffer),
-            Self::File(body) => codec::encode(&**body, buffer),
-            Self::FileInner(body) => codec::encode(&**body, buffer),
-            Self::Chunk(body) => codec::encode(&**body, buffer),
-            Self::History(body) => codec::encode(&**body, buffer),
-            Self::HistoryInner(body) => codec::encode(&**body, buffer),
-            Self::HistoryLeaf(body) => codec::encode(&**body, buffer),
-        }
+        codec::encode_direct(self, buffer)
     }
 
     /// Decodes the authenticated body of a record of this kind.

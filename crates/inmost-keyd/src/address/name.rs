@@ -1,8 +1,7 @@
 //! The name of a store's address.
 
 use std::fmt::Write;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use blake2::digest::Digest;
 
@@ -21,11 +20,6 @@ pub(super) fn name_of(store: &Path) -> String {
 /// Whether the store is in a database, and this is its URL.
 pub(crate) fn is_url(store: &Path) -> bool {
     store.to_str().is_some_and(inmost::VaultOptions::is_url)
-}
-
-/// The one name of a store: the canonical path of its folder, which must exist, or its URL.
-pub(super) fn canonical(store: &Path) -> io::Result<PathBuf> {
-    if is_url(store) { Ok(store.to_owned()) } else { store.canonicalize() }
 }
 
 /// The length of an address's name.

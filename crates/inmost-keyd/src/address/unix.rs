@@ -10,14 +10,8 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use super::name::{canonical, name_of};
 use crate::error::DaemonError;
 use crate::protocol::Folder;
-
-/// The socket of the store in this folder, which must exist, or at this URL.
-pub(crate) fn socket(store: &Path) -> io::Result<PathBuf> {
-    Ok(folder().join(name_of(&canonical(store)?)))
-}
 
 /// Whether a folder of sockets can be trusted.
 pub(crate) fn is_private(folder: &Path) -> bool {

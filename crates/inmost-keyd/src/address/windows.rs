@@ -10,15 +10,10 @@ use std::path::{Path, PathBuf};
 
 use winsafe::co;
 
-use super::name::{canonical, name_of};
+use super::name::name_of;
 use crate::error::DaemonError;
 use crate::peer;
 use crate::protocol::Folder;
-
-/// The address of the store in this folder, which must exist, or at this URL.
-pub(crate) fn socket(store: &Path) -> io::Result<PathBuf> {
-    Ok(folder().join(name_of(&canonical(store)?)))
-}
 
 /// The pipe of an address.
 pub(crate) fn pipe(address: &Path) -> io::Result<String> {

@@ -4,14 +4,14 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use inmost::{FileError, Session, StoreError, ToolOptions};
+use inmost::{Session, StoreError, ToolOptions};
 
 use super::state::{Arrival, NotNow, State};
 use crate::facts::DaemonFacts;
 use crate::frame::{self, HELLO, REPLY, REQUEST};
 use crate::peer;
 use crate::protocol::{Folder, Greeting, Hello, Purpose, Refusal, ServerMessage, VERSION};
-use crate::request::{Context, Kind, Reply, Responder};
+use crate::request::{Context, Kind, send};
 use crate::requests::ClientMessage;
 use crate::rounds::Rounds;
 use crate::stream::Stream;
@@ -55,7 +55,7 @@ pub(super) fn serve(daemon: &Daemon, stream: &Stream, arrival: &Arrival) -> io::
     let Some(client) = greet(daemon, stream, arrival)? else { return Ok(()) };
     loop {
         let deadline = matches!(client.scope, Scope::Status).then(|| Instant::now() + HELLO_TIME);
-        let mut reader = Timed { stream, limit: FRAME_TIME, deadline };
+        let mut reader = Timed { stream, deadline };
         match frame::read::<ClientMessage>(&mut reader, REQUEST) {
             Ok(Some((message, body))) => {
                 daemon.execute(stream, arrival, &client, message, body.as_slice())?;
@@ -72,8 +72,7 @@ pub(super) fn serve(daemon: &Daemon, stream: &Stream, arrival: &Arrival) -> io::
 /// Reads the hello of a client and replies to it; `None` if the client was not accepted.
 fn greet(daemon: &Daemon, stream: &Stream, arrival: &Arrival) -> io::Result<Option<Accepted>> {
     let process = peer::process(stream)?;
-    let mut reader =
-        Timed { stream, limit: FRAME_TIME, deadline: Some(Instant::now() + HELLO_TIME) };
+    let mut reader = Timed { stream, deadline: Some(Instant::now() + HELLO_TIME) };
     let accepted = match frame::read::<Hello>(&mut reader, HELLO) {
         Ok(Some((hello, anchor))) => daemon.accept(hello, anchor.as_slice(), arrival, process),
         Ok(None) => return Ok(None),
@@ -182,7 +181,7 @@ impl Daemon {
         let kind = message.kind();
         let (is_allowed, tool) = match &client.scope {
             Scope::All(tool) => (true, tool.as_ref()),
-            Scope::Tool(tool) => (kind.is_tool_call(), Some(tool)),
+            Scope::Tool(tool) => (matches!(kind, Kind::Tool { .. }), Some(tool)),
             Scope::Status => (kind == Kind::Status, None),
         };
         if !is_allowed {
@@ -194,8 +193,7 @@ impl Daemon {
             _ => true,
         };
         let Some(work) = self.state.begin(is_use) else {
-            let error = StoreError::Locked.into();
-            return frame::write(&mut &*stream, &ServerMessage::<()>::Failed(error), &[], REPLY);
+            return send::<()>(stream, Err(StoreError::Locked.into()));
         };
         let _work = (kind != Kind::Round).then_some(work);
         let (mut last, mut is_heard) = (Instant::now(), true);
@@ -218,31 +216,12 @@ impl Daemon {
             rounds: &self.rounds,
             progress: &mut progress,
         };
-        let sent = message.execute(&mut context, Send(stream));
+        let sent = message.execute(&mut context, stream);
         // A halted session refuses everything; the store may work when it is unlocked again.
         if self.session.is_locked() {
             self.state.end();
         }
         sent
-    }
-}
-
-/// Sends the reply to a client.
-struct Send<'s>(&'s Stream);
-
-impl Responder for Send<'_> {
-    type Sent = io::Result<()>;
-
-    fn respond<R: Reply>(mut self, reply: Result<R, FileError>) -> io::Result<()> {
-        match reply {
-            Ok(reply) => {
-                let (head, body) = reply.into_parts();
-                frame::write(&mut self.0, &ServerMessage::Reply(head), body.as_slice(), REPLY)
-            }
-            Err(error) => {
-                frame::write(&mut self.0, &ServerMessage::<()>::Failed(error), &[], REPLY)
-            }
-        }
     }
 }
 
@@ -253,7 +232,6 @@ fn refuse(mut stream: &Stream, refusal: Refusal) -> io::Result<()> {
 /// Reads frames, each within a limited time, however slowly its bytes arrive.
 struct Timed<'s> {
     stream: &'s Stream,
-    limit: Duration,
     /// The time by which the frame must be complete; set at its first byte, which may take any time.
     deadline: Option<Instant>,
 }
@@ -269,7 +247,7 @@ impl Read for Timed<'_> {
         };
         self.stream.set_read_timeout(left)?;
         let read = (&mut &*self.stream).read(buffer);
-        self.deadline = self.deadline.or_else(|| Some(Instant::now() + self.limit));
+        self.deadline = self.deadline.or_else(|| Some(Instant::now() + FRAME_TIME));
         read
     }
 }

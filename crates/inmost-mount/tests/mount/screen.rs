@@ -4,7 +4,8 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 
-use inmost_mount::{MountOptions, OnFind};
+use inmost_mount::MountOptions;
+use inmost_screen::SecretScreen;
 use rustix::io::Errno;
 
 use crate::mounted::{Mounted, create, errno, eventually, mounted_with, options, session};
@@ -12,8 +13,8 @@ use crate::mounted::{Mounted, create, errno, eventually, mounted_with, options, 
 const CARD: &str = "4111 1111 1111 1111";
 const MARK: &str = "[redacted: card number]";
 
-fn screened(on_find: OnFind) -> Option<Mounted> {
-    mounted_with(session(), &MountOptions { screen: Some(on_find), ..options() })
+fn screened(screen: SecretScreen) -> Option<Mounted> {
+    mounted_with(session(), &MountOptions { screen: Some(screen), ..options() })
 }
 
 /// Fails if the store has it anywhere, also in an earlier version.
@@ -35,7 +36,7 @@ fn is_nowhere(mount: &Mounted, text: &str) {
 
 #[test]
 fn a_refused_text_stays_in_the_folder_until_it_is_mended() {
-    let Some(mount) = screened(OnFind::Refuse) else { return };
+    let Some(mount) = screened(SecretScreen::refusing()) else { return };
     fs::write(mount.at("pay.md"), "cash\n").unwrap();
     let mut file = create(&mount.at("pay.md"));
     writeln!(file, "pays with {CARD}").unwrap();
@@ -56,7 +57,7 @@ fn a_refused_text_stays_in_the_folder_until_it_is_mended() {
 
 #[test]
 fn an_append_that_completes_a_secret_is_refused() {
-    let Some(mount) = screened(OnFind::Refuse) else { return };
+    let Some(mount) = screened(SecretScreen::refusing()) else { return };
     let append = || OpenOptions::new().append(true).create(true).open(mount.at("log.md")).unwrap();
     append().write_all(b"card 4111 1111 ").unwrap();
     let mut file = append();
@@ -69,7 +70,7 @@ fn an_append_that_completes_a_secret_is_refused() {
 
 #[test]
 fn a_refused_rename_leaves_both_files() {
-    let Some(mount) = screened(OnFind::Refuse) else { return };
+    let Some(mount) = screened(SecretScreen::refusing()) else { return };
     fs::write(mount.at("a.md"), "cash\n").unwrap();
     for (scratch, target) in [("a.md.tmp.1.2", "a.md"), ("b.md.tmp.1.2", "b.md")] {
         fs::write(mount.at(scratch), CARD).unwrap();
@@ -83,8 +84,8 @@ fn a_refused_rename_leaves_both_files() {
 
 #[test]
 fn a_name_with_a_secret_is_refused() {
-    for on_find in [OnFind::Refuse, OnFind::Redact] {
-        let Some(mount) = screened(on_find) else { return };
+    for screen in [SecretScreen::refusing(), SecretScreen::redacting()] {
+        let Some(mount) = screened(screen) else { return };
         fs::write(mount.at("a.md"), "cash\n").unwrap();
         assert_eq!(errno(fs::write(mount.at(CARD), "x")), Errno::ACCESS);
         assert_eq!(errno(fs::create_dir(mount.at(CARD))), Errno::ACCESS);
@@ -95,7 +96,7 @@ fn a_name_with_a_secret_is_refused() {
 
 #[test]
 fn a_redacted_file_is_whole_for_the_program_that_writes_it() {
-    let Some(mount) = screened(OnFind::Redact) else { return };
+    let Some(mount) = screened(SecretScreen::redacting()) else { return };
     let mut file = create(&mount.at("pay.md"));
     writeln!(file, "with {CARD},").unwrap();
     file.sync_all().unwrap();
@@ -128,8 +129,8 @@ fn a_redacted_file_is_whole_for_the_program_that_writes_it() {
 
 #[test]
 fn what_the_store_has_already_is_no_find() {
-    for on_find in [OnFind::Refuse, OnFind::Redact] {
-        let Some(mount) = screened(on_find) else { return };
+    for screen in [SecretScreen::refusing(), SecretScreen::redacting()] {
+        let Some(mount) = screened(screen) else { return };
         let text = format!("one\n{CARD}\ntwo\n");
         mount.session.files().write("/memories/a.md", &text).unwrap();
         let changed = text.replace("one", "1").replace("two", "2");
@@ -143,7 +144,7 @@ fn what_the_store_has_already_is_no_find() {
 
 #[test]
 fn a_conflict_with_others_is_screened_too() {
-    let Some(mount) = screened(OnFind::Redact) else { return };
+    let Some(mount) = screened(SecretScreen::redacting()) else { return };
     mount.session.files().write("/memories/a.md", "one\n").unwrap();
     let file = OpenOptions::new().read(true).write(true).open(mount.at("a.md")).unwrap();
     mount.session.files().write("/memories/a.md", "theirs\n").unwrap();

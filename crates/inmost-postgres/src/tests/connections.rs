@@ -7,7 +7,8 @@ use super::*;
 fn a_warning_during_a_commit_leaves_its_outcome_open() {
     let server = vault().server;
     let say = |level: &str| format!("DO $$ BEGIN RAISE {level} 'canceling wait'; END $$");
-    let commit = |level| server.read(|connection| connection.query(&say(level), &[]));
+    let commit =
+        |level| server.connection().unwrap().with(|connection| connection.query(&say(level), &[]));
     assert!(commit("NOTICE").is_ok());
     let warned = commit("WARNING").unwrap_err();
     assert!(

@@ -91,10 +91,6 @@ impl S3Place {
             self.server.send(request?, most)
         })
     }
-
-    fn success(&self, reply: Reply) -> io::Result<Reply> {
-        if reply.is_success() { Ok(reply) } else { Err(self.server.refused(&reply)) }
-    }
 }
 
 impl Place for S3Place {
@@ -107,7 +103,7 @@ impl Place for S3Place {
             if let Some(token) = &next {
                 action.with_continuation_token(token.as_str());
             }
-            let reply = self.success(self.send(&Method::GET, &action, &[], MOST_PAGE)?)?;
+            let reply = self.server.success(self.send(&Method::GET, &action, &[], MOST_PAGE)?)?;
             let text = String::from_utf8_lossy(&reply.body);
             let page = ListObjectsV2::parse_response(&text).map_err(|_| {
                 self.server.error(ErrorKind::InvalidData, "the server sent no listing of a bucket")
@@ -126,24 +122,19 @@ impl Place for S3Place {
     fn get(&self, dot: &Dot) -> io::Result<Option<Vec<u8>>> {
         let key = self.key(dot);
         let action = self.bucket.get_object(Some(&self.credentials), &key);
-        match self.send(&Method::GET, &action, &[], MOST_SEALED) {
-            Ok(reply) if reply.status == 404 => Ok(None),
-            Err(error) if error.kind() == ErrorKind::FileTooLarge => Ok(None),
-            sent => Ok(Some(self.success(sent?)?.body)),
-        }
+        self.server.object(self.send(&Method::GET, &action, &[], MOST_SEALED))
     }
 
     fn put(&self, dot: &Dot, bytes: &[u8]) -> io::Result<()> {
         let key = self.key(dot);
         let action = self.bucket.put_object(Some(&self.credentials), &key);
-        self.success(self.send(&Method::PUT, &action, bytes, MOST_PAGE)?).map(drop)
+        self.server.success(self.send(&Method::PUT, &action, bytes, MOST_PAGE)?).map(drop)
     }
 
     fn remove(&self, dot: &Dot) -> io::Result<()> {
         let key = self.key(dot);
         let action = self.bucket.delete_object(Some(&self.credentials), &key);
-        let reply = self.send(&Method::DELETE, &action, &[], MOST_PAGE)?;
-        if reply.status == 404 { Ok(()) } else { self.success(reply).map(drop) }
+        self.server.removed(self.send(&Method::DELETE, &action, &[], MOST_PAGE)?)
     }
 
     fn has(&self, _: &Dot, _: &[u8]) -> io::Result<bool> {

@@ -21,12 +21,6 @@ pub(super) struct Reply {
     pub(super) body: Vec<u8>,
 }
 
-impl Reply {
-    pub(super) fn is_success(&self) -> bool {
-        (200..300).contains(&self.status)
-    }
-}
-
 impl Server {
     /// Trusts the certificate authorities of this machine, or those of Mozilla if it has none.
     pub(super) fn new(location: &str) -> Self {
@@ -62,8 +56,27 @@ impl Server {
         if is_busy { Err(self.refused(&reply)) } else { Ok(reply) }
     }
 
+    /// The reply, if it is a success.
+    pub(super) fn success(&self, reply: Reply) -> io::Result<Reply> {
+        if (200..300).contains(&reply.status) { Ok(reply) } else { Err(self.refused(&reply)) }
+    }
+
+    /// The object of a reply; `None` if it is gone, or longer than any object.
+    pub(super) fn object(&self, sent: io::Result<Reply>) -> io::Result<Option<Vec<u8>>> {
+        match sent {
+            Ok(reply) if reply.status == 404 => Ok(None),
+            Err(error) if error.kind() == ErrorKind::FileTooLarge => Ok(None),
+            sent => Ok(Some(self.success(sent?)?.body)),
+        }
+    }
+
+    /// The outcome of a removal. What is not there need not be removed.
+    pub(super) fn removed(&self, reply: Reply) -> io::Result<()> {
+        if reply.status == 404 { Ok(()) } else { self.success(reply).map(drop) }
+    }
+
     /// The error for a reply that is not a success.
-    pub(super) fn refused(&self, reply: &Reply) -> io::Error {
+    fn refused(&self, reply: &Reply) -> io::Error {
         let (kind, cause) = match reply.status {
             300..=399 => (ErrorKind::InvalidInput, "the server has it at another address"),
             401 | 403 => (ErrorKind::PermissionDenied, "the server refused access"),

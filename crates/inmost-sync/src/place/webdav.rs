@@ -14,8 +14,9 @@ use url::{Host, Url};
 use zeroize::Zeroizing;
 
 use super::server::{Reply, Server, repeat};
-use super::{Place, hex, parse, path, unhex};
+use super::{Place, parse, path, unhex};
 use crate::chains::{Dot, LogId};
+use crate::names::hex;
 use crate::object::MOST_SEALED;
 
 /// A folder on a WebDAV server. It is laid out as a [`FolderPlace`](super::FolderPlace).
@@ -86,10 +87,6 @@ impl WebDavPlace {
         self.server.send(request, most)
     }
 
-    fn success(&self, reply: Reply) -> io::Result<Reply> {
-        if reply.is_success() { Ok(reply) } else { Err(self.server.refused(&reply)) }
-    }
-
     /// The last parts of the paths in a folder; `None` if there is no such folder.
     fn names(&self, url: &Url) -> io::Result<Option<BTreeSet<String>>> {
         let headers = [("Depth", "1"), ("Content-Type", "application/xml")];
@@ -98,7 +95,7 @@ impl WebDavPlace {
         if reply.status == 404 {
             return Ok(None);
         }
-        let reply = self.success(reply)?;
+        let reply = self.server.success(reply)?;
         let text = str::from_utf8(&reply.body).unwrap_or_default();
         let parsed = Document::parse(text);
         let parsed = parsed.ok().filter(|parsed| {
@@ -131,11 +128,7 @@ impl Place for WebDavPlace {
 
     fn get(&self, dot: &Dot) -> io::Result<Option<Vec<u8>>> {
         let url = self.url(&path(dot))?;
-        match repeat(|| self.send("GET", &url, &[], &[], MOST_SEALED)) {
-            Ok(reply) if reply.status == 404 => Ok(None),
-            Err(error) if error.kind() == ErrorKind::FileTooLarge => Ok(None),
-            sent => Ok(Some(self.success(sent?)?.body)),
-        }
+        self.server.object(repeat(|| self.send("GET", &url, &[], &[], MOST_SEALED)))
     }
 
     /// Other devices must never list a part of it, so it gets its name when it is whole.
@@ -151,21 +144,20 @@ impl Place for WebDavPlace {
                 let made = send("MKCOL", &folder, &[], &[])?;
                 // 405: another request has made it.
                 if made.status != 405 {
-                    self.success(made)?;
+                    self.server.success(made)?;
                 }
                 put = send("PUT", &temporary, &[], bytes)?;
             }
-            self.success(put)?;
+            self.server.success(put)?;
             let headers = [("Destination", url.as_str()), ("Overwrite", "T")];
-            self.success(send("MOVE", &temporary, &headers, &[])?).map(drop)
+            self.server.success(send("MOVE", &temporary, &headers, &[])?).map(drop)
         })
     }
 
     /// The folder of the log stays: to delete a folder is to delete what others have put into it meanwhile.
     fn remove(&self, dot: &Dot) -> io::Result<()> {
         let url = self.url(&path(dot))?;
-        let reply = repeat(|| self.send("DELETE", &url, &[], &[], MOST_REPLY))?;
-        if reply.status == 404 { Ok(()) } else { self.success(reply).map(drop) }
+        self.server.removed(repeat(|| self.send("DELETE", &url, &[], &[], MOST_REPLY))?)
     }
 
     fn has(&self, _: &Dot, _: &[u8]) -> io::Result<bool> {

@@ -73,11 +73,6 @@ impl StateStore for MemoryState {
     fn save(&self, state: Wiped<Vec<u8>>) -> Result<(), SyncError> {
         self.0.step(|| self.set(state.as_slice()))
     }
-
-    fn remove(&self) -> Result<(), SyncError> {
-        *self.1.borrow_mut() = None;
-        Ok(())
-    }
 }
 
 /// A store: path, text and version by number.

@@ -39,7 +39,7 @@ fn values_are_found_in_the_log_and_in_the_journal_in_the_order_of_their_writing(
     engine.sync().unwrap();
     put(&*engine, 2, 30);
 
-    let bare = storage.bare_files(1, EngineKind::Sled).unwrap();
+    let bare = storage.bare_files(1).unwrap();
     let total: u64 = bare.extents().iter().map(|extent| extent.length).sum();
     let files = ["db", "journal"].map(|name| {
         folder
@@ -63,11 +63,11 @@ fn missing_files_are_left_out_and_bytes_behind_the_end_are_zero() {
     let storage = published(&path);
     let folder = path.join("gen-0000000000000007");
     fs::create_dir(&folder).unwrap();
-    assert!(storage.bare_files(7, EngineKind::Sled).unwrap().extents().is_empty());
+    assert!(storage.bare_files(7).unwrap().extents().is_empty());
     // The second one may be of an engine that this build lacks.
     for name in ["db", "unknown"] {
         fs::write(folder.join(name), [7; 10]).unwrap();
-        let bare = storage.bare_files(7, EngineKind::Sled).unwrap();
+        let bare = storage.bare_files(7).unwrap();
         let mut bytes = [1; 20];
         bare.read(0, 5, &mut bytes).unwrap();
         assert_eq!(bytes[..5], [7; 5]);

@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::layout::{self, BLOCK, Slot};
-use crate::local_engine::{PartOfFile, ReadAt};
+use crate::local_engine::ReadAt;
+use inmost_storage::Extent;
 
 /// Divides a journal into its entries, and orders them by when they were written. Entries that a slot names as stored come before
 /// everything in the engine (a later version of what they hold may be in the engine alone), the others after it. Other blocks, and
 /// those of a torn entry that may be from before it, are of unknown age: they may be the rest of an entry of an earlier epoch.
-pub(crate) fn written(read: &mut ReadAt<'_>, length: u64) -> Vec<PartOfFile> {
+pub(crate) fn written(read: &mut ReadAt<'_>, length: u64) -> Vec<Extent> {
     let block = u64::try_from(BLOCK).unwrap_or(u64::MAX);
-    let mut parts: Vec<PartOfFile> = Vec::new();
+    let mut parts: Vec<Extent> = Vec::new();
     let stored = [0, block].map(|offset| {
         let mut slot = [0; BLOCK];
         read(offset, &mut slot);
@@ -43,7 +44,7 @@ pub(crate) fn written(read: &mut ReadAt<'_>, length: u64) -> Vec<PartOfFile> {
             Some(last) if header.is_none() && last.written == written => {
                 last.length = last.length.saturating_add(length);
             }
-            _ => parts.push(PartOfFile { offset, length, written, is_ordered: true }),
+            _ => parts.push(Extent { file: 0, offset, length, written, is_ordered: true }),
         }
         offset = offset.saturating_add(block);
     }

@@ -67,8 +67,6 @@ impl Engine for HostEngine {
     fn close(self: Box<Self>) -> Result<(), StorageError> {
         Ok(())
     }
-
-    fn discard(self: Box<Self>) {}
 }
 
 impl SharedEngine for HostEngine {
@@ -220,8 +218,6 @@ impl Engine for Transaction {
     fn close(self: Box<Self>) -> Result<(), StorageError> {
         Ok(())
     }
-
-    fn discard(self: Box<Self>) {}
 }
 
 impl SharedEngine for Transaction {

@@ -5,15 +5,13 @@
 
 use std::fs::File;
 
-use inmost::{
-    Keyfile, Passphrase, PassphraseError, RandomnessFailed, RawKey, RecoveryKey, StoreError, Wiped,
-};
+use inmost::{Keyfile, Passphrase, RandomnessFailed, RawKey, RecoveryKey, StoreError, Wiped};
 use inmost_keyd::Secret;
 use napi::Env;
 use napi::bindgen_prelude::{Buffer, Either, JsValue, Uint8Array, Unknown};
 use napi_derive::napi;
 
-use crate::errors::{self, Failure};
+use crate::errors::{self, Failure, Thrown};
 
 /// The options of a call that name a credential, copied.
 pub(crate) struct Given {
@@ -59,13 +57,13 @@ impl Given {
             (None, None, Some(key), None) => {
                 RecoveryKey::parse(std::str::from_utf8(key.bytes()).unwrap_or_default())
                     .map(Secret::RecoveryKey)
-                    .map_err(|error| errors::invalid_credential(&error))
+                    .map_err(|error| Failure::invalid_credential(&error))
             }
             (None, None, None, Some(key)) => {
                 let key: &[u8; 32] = key
                     .bytes()
                     .try_into()
-                    .map_err(|_| errors::invalid_credential(&"a raw key has exactly 32 bytes"))?;
+                    .map_err(|_| Failure::invalid_credential(&"a raw key has exactly 32 bytes"))?;
                 Ok(Secret::RawKey(RawKey::from_bytes(key)))
             }
             _ => Err(errors::argument(
@@ -76,10 +74,8 @@ impl Given {
 }
 
 fn parse_passphrase(given: &Copied) -> Result<Passphrase, Failure> {
-    std::str::from_utf8(given.bytes())
-        .map_err(|_| PassphraseError::NotUtf8)
-        .and_then(Passphrase::new)
-        .map_err(|error| errors::invalid_credential(&error))
+    Passphrase::from_bytes(given.bytes().to_vec())
+        .map_err(|error| Failure::invalid_credential(&error))
 }
 
 /// The keyfile with the given bytes, or the one at the given path.
@@ -90,7 +86,7 @@ fn read_keyfile(given: &Copied) -> Result<Keyfile, Failure> {
             File::open(path.as_str()).and_then(Keyfile::read).map_err(StoreError::Io)?
         }
     };
-    parsed.map_err(|error| errors::invalid_credential(&error))
+    parsed.map_err(|error| Failure::invalid_credential(&error))
 }
 
 /// A new recovery key, as text for paper. Without a copy that is not wiped.

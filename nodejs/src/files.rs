@@ -10,7 +10,7 @@ use napi::Env;
 use napi::bindgen_prelude::{Array, AsyncTask, JsValue, Unknown};
 use napi_derive::napi;
 
-use crate::errors::{self, Failure};
+use crate::errors::{self, Failure, Thrown};
 use crate::options::{count, size, time};
 use crate::pages::{PAGE, Pages, Rows};
 use crate::records::{self, FileVersion, FolderEntry, Metadata, number};

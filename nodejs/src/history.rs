@@ -7,8 +7,8 @@ use napi::Env;
 use napi::bindgen_prelude::{Array, AsyncTask, JsValue, Unknown};
 use napi_derive::napi;
 
-use crate::errors::{self, Failure};
-use crate::options::{self, count, time};
+use crate::errors::{self, Failure, Thrown};
+use crate::options::{count, duration, time};
 use crate::pages::{PAGE, Pages, Rows};
 use crate::progress::{NativeProgress, counter};
 use crate::records::{self, HistoryStatus, UndoStep, VersionInfo, number};
@@ -105,7 +105,8 @@ impl NativeStore {
     /// Sets how long versions are kept.
     #[napi(ts_return_type = "Promise<void>")]
     pub fn set_history(&self, keep_ms: Option<i64>, max_bytes: Option<i64>) -> AsyncTask<Work<()>> {
-        let settings = options::history(keep_ms, max_bytes);
+        let (keep, max_bytes) = (keep_ms.map(duration), max_bytes.map(count));
+        let settings = inmost_bindings::history(keep, max_bytes);
         self.with(plain, move |store| store.versions().set_history(settings))
     }
 }

@@ -26,7 +26,6 @@ mod pages;
 mod place;
 mod progress;
 mod records;
-mod shared;
 mod store;
 mod sync;
 mod task;

@@ -1,10 +1,10 @@
 //! Options of a store, from the objects of the calls that create or open one.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use inmost::{FileAnchor, FreshnessMark, HistorySettings, SessionOptions, VaultOptions};
+use inmost::{FreshnessMark, VaultOptions};
+use inmost_bindings::Quotas;
 use napi::bindgen_prelude::{Either, Uint8Array};
 use napi_derive::napi;
 
@@ -61,55 +61,33 @@ impl StoreOptions {
         }
     }
 
-    pub(crate) fn session(&self) -> SessionOptions {
-        let mut options = SessionOptions::new();
-        if let Some(after) = self.idle_lock_ms {
-            options = options.idle_lock(duration(after));
+    pub(crate) fn quotas(&self) -> Quotas {
+        Quotas {
+            idle_lock: self.idle_lock_ms.map(duration),
+            max_file_bytes: self.max_file_bytes.map(count),
+            max_files: self.max_files.map(count),
+            max_store_bytes: self.max_store_bytes.map(count),
         }
-        if let Some(bytes) = self.max_file_bytes {
-            options = options.max_file_bytes(count(bytes));
-        }
-        if let Some(files) = self.max_files {
-            options = options.max_files(count(files));
-        }
-        if let Some(bytes) = self.max_store_bytes {
-            options = options.max_store_bytes(count(bytes));
-        }
-        options
     }
 
     pub(crate) fn vault(&self) -> VaultOptions {
-        let mut options = VaultOptions::new().session(self.session());
+        let mut options = self.quotas().vault(self.anchor());
         if let Some(mark) = &self.at_least {
             options = options.at_least(FreshnessMark::from_bytes(mark));
         }
         if self.require_fresh.unwrap_or_default() {
             options = options.require_fresh();
         }
-        match self.anchor() {
-            Some(file) => options.freshness_anchor(Arc::new(FileAnchor::new(file))),
-            None => options,
-        }
+        options
     }
 
     pub(crate) fn anchor(&self) -> Option<PathBuf> {
         self.anchor.as_ref().map(PathBuf::from)
     }
 
-    pub(crate) fn history(&self) -> HistorySettings {
-        history(self.history_ms, None)
-    }
-}
-
-/// How long versions are kept, and how many bytes of them.
-pub(crate) fn history(keep_ms: Option<i64>, max_bytes: Option<i64>) -> HistorySettings {
-    let settings = match keep_ms {
-        Some(keep) => HistorySettings::keep(duration(keep)),
-        None => HistorySettings::off(),
-    };
-    match max_bytes {
-        Some(bytes) => settings.max_bytes(count(bytes)),
-        None => settings,
+    /// How long versions are kept.
+    pub(crate) fn history(&self) -> Option<Duration> {
+        self.history_ms.map(duration)
     }
 }
 

@@ -3,14 +3,14 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use inmost::{SearchMatch, StoreError, VersionInfo, WalkEntry};
+use inmost_bindings::Shared;
 use inmost_keyd::OpenStore;
 use napi::Env;
 use napi::bindgen_prelude::{AsyncTask, Null, Unknown};
 use napi_derive::napi;
 
-use crate::errors::Failure;
+use crate::errors::{Failure, Thrown};
 use crate::records;
-use crate::shared::Shared;
 use crate::task::{self, Work, plain};
 
 /// The pages of one result.

@@ -1,81 +1,21 @@
 //! The classes `NativePostgres` and `NativeVault`, and where a store is.
 
-use std::path::PathBuf;
-
-use inmost::{
-    Postgres, PostgresConfig, PostgresUrl, Session, StoreError, Vault, VaultId, VaultOptions,
-};
-use inmost_keyd::{OpenStore, Secret};
+use inmost::{Postgres, PostgresConfig, PostgresUrl, StoreError, VaultId, VaultOptions};
+use inmost_bindings::Place;
 use napi::Env;
 use napi::bindgen_prelude::{AsyncTask, Either, Uint8Array};
 use napi_derive::napi;
 
 use crate::credential::Copied;
-use crate::errors::{self, Failure};
+use crate::errors::{self, Failure, Thrown};
 use crate::task::{self, Work};
 
-/// A folder, a URL, or a vault of a pool.
-pub(crate) enum Place {
-    Named(String),
-    Vault(Postgres, VaultId),
-}
-
-impl Place {
-    pub(crate) fn new(path: String, vault: Option<&NativeVault>) -> Self {
-        match vault {
-            Some(vault) => Self::Vault(vault.database.clone(), vault.id),
-            None => Self::Named(path),
-        }
-    }
-
-    /// The folder of a store that has one. The working folder may be another one later.
-    pub(crate) fn folder(&self) -> Result<Option<PathBuf>, Failure> {
-        match self {
-            Self::Named(path) if !VaultOptions::is_url(path) => {
-                Ok(Some(std::path::absolute(path).map_err(StoreError::Io)?))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    pub(crate) fn create(
-        &self,
-        options: &VaultOptions,
-        secret: &Secret,
-    ) -> Result<Session, StoreError> {
-        match self {
-            Self::Vault(database, id) => options.create_in(database, *id, secret.credential()),
-            Self::Named(url) if VaultOptions::is_url(url) => {
-                options.create_url(url, secret.credential())
-            }
-            Self::Named(path) => options.create_with(path, secret.credential()),
-        }
-    }
-
-    pub(crate) fn open(&self, options: &VaultOptions) -> Result<Vault, StoreError> {
-        match self {
-            Self::Vault(database, id) => options.open_in(database, *id),
-            Self::Named(url) if VaultOptions::is_url(url) => options.open_url(url),
-            Self::Named(path) => options.open(path),
-        }
-    }
-
-    /// Copies a store, with its versions, to this place, and reads the copy back.
-    pub(crate) fn fill(
-        &self,
-        store: &OpenStore,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<(), StoreError> {
-        match (self, store) {
-            (Self::Named(path), store) if !VaultOptions::is_url(path) => {
-                store.backup_with_versions(path.as_ref(), progress).map(drop)
-            }
-            (Self::Named(url), OpenStore::Here(session)) => session.copy_to_url(url, progress),
-            (Self::Vault(database, id), OpenStore::Here(session)) => {
-                session.copy_in(database, *id, progress)
-            }
-            (_, OpenStore::Daemon(_)) => Err(StoreError::KeyDaemon(NO_COPY.to_owned())),
-        }
+/// Where a store is, by its path or URL or in a vault.
+pub(crate) fn place(path: String, vault: Option<&NativeVault>) -> Place {
+    match vault {
+        Some(vault) => Place::Vault(vault.database.clone(), vault.id),
+        None if VaultOptions::is_url(&path) => Place::Url(path),
+        None => Place::Folder(path.into()),
     }
 }
 
@@ -150,6 +90,3 @@ impl NativeVault {
         task::start(move || Ok(database.destroy(id)?))
     }
 }
-
-/// Why a store that a key daemon holds is not copied into a database.
-const NO_COPY: &str = "A key daemon cannot copy the store that it holds into a database.";

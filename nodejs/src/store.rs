@@ -4,16 +4,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use inmost::{Session, StoreError};
+use inmost_bindings::Shared;
 use inmost_keyd::{ConnectOptions, OpenStore};
 use napi::Env;
 use napi::bindgen_prelude::{AsyncTask, Buffer};
 use napi_derive::napi;
 
-use crate::errors::{self, Failure};
+use crate::errors::{Failure, Thrown};
 use crate::options::{StoreOptions, ToolOptions};
-use crate::place::{NativeVault, Place};
+use crate::place::{NativeVault, place};
 use crate::records::{self, StoreStatus};
-use crate::shared::Shared;
 use crate::task::{self, Convert, Work};
 use crate::tool::NativeTool;
 
@@ -25,11 +25,7 @@ pub struct NativeStore {
 
 impl NativeStore {
     fn of_session(session: Session, folder: Option<PathBuf>, actor: Option<&str>) -> Self {
-        let session = match actor {
-            Some(actor) => session.acting_as(actor),
-            None => session,
-        };
-        Self { shared: Shared::of_session(session, folder) }
+        Self { shared: Arc::new(Shared::of_session(session, folder, actor)) }
     }
 
     /// Starts work on the store whose value is converted by `convert`.
@@ -56,13 +52,14 @@ impl NativeStore {
         at: Option<&NativeVault>,
         mut options: StoreOptions,
     ) -> AsyncTask<Work<NativeStore>> {
-        let place = Place::new(path, at);
+        let place = place(path, at);
         let given = options.take_credential();
-        let (vault, actor) = (options.vault().history(options.history()), options.actor);
+        let history = inmost_bindings::history(options.history(), None);
+        let (vault, actor) = (options.vault().history(history), options.actor);
         task::start(move || {
             let secret = given.secret()?;
             let session = place.create(&vault, &secret)?;
-            Ok(Self::of_session(session, place.folder()?, actor.as_deref()))
+            Ok(Self::of_session(session, place.folder().map_err(StoreError::Io)?, actor.as_deref()))
         })
     }
 
@@ -73,31 +70,22 @@ impl NativeStore {
         at: Option<&NativeVault>,
         mut options: StoreOptions,
     ) -> AsyncTask<Work<NativeStore>> {
-        let place = Place::new(path, at);
+        let place = place(path, at);
         let given = options.take_credential();
         let (options, accepts, actor) = (options.vault(), options.accept_rollback, options.actor);
         task::start(move || {
             let secret = given.secret()?;
-            let mut vault = place.open(&options)?;
-            let session = if accepts.unwrap_or_default() {
-                vault.unlock_accepting_rollback(secret.credential())?
-            } else {
-                vault.unlock_with(secret.credential())?
-            };
-            Ok(Self::of_session(session, place.folder()?, actor.as_deref()))
+            let session = place.open(&options, &secret, accepts.unwrap_or_default())?;
+            Ok(Self::of_session(session, place.folder().map_err(StoreError::Io)?, actor.as_deref()))
         })
     }
 
     /// Creates a store that never touches the disk.
     #[napi(ts_return_type = "Promise<NativeStore>")]
     pub fn in_memory(options: StoreOptions) -> AsyncTask<Work<NativeStore>> {
-        let (session, history) = (options.session(), options.history());
-        let (keeps, actor) = (options.history_ms.is_some(), options.actor);
+        let (quotas, history, actor) = (options.quotas(), options.history(), options.actor);
         task::start(move || {
-            let session = session.in_memory()?;
-            if keeps {
-                session.history().set(history)?;
-            }
+            let session = inmost_bindings::in_memory(&quotas.session(), history)?;
             Ok(Self::of_session(session, None, actor.as_deref()))
         })
     }
@@ -109,8 +97,8 @@ impl NativeStore {
             let connect = ConnectOptions::new()
                 .anchor(options.anchor().as_deref())
                 .actor(options.actor.as_deref());
-            let client = connect.connect(path)?.ok_or_else(errors::no_daemon)?;
-            Ok(Self { shared: Shared::of_client(client)? })
+            let client = connect.connect(path)?.ok_or_else(Failure::no_daemon)?;
+            Ok(Self { shared: Arc::new(Shared::of_client(client)?) })
         })
     }
 
@@ -131,10 +119,7 @@ impl NativeStore {
     #[napi(ts_return_type = "Promise<Buffer>")]
     pub fn mark(&self) -> AsyncTask<Work<Buffer>> {
         let shared = Arc::clone(&self.shared);
-        task::start(move || match shared.handle() {
-            OpenStore::Here(session) => Ok(session.mark()?.as_bytes().to_vec().into()),
-            OpenStore::Daemon(_) => Err(StoreError::KeyDaemon(NO_MARK.to_owned()).into()),
-        })
+        task::start(move || Ok(shared.mark()?.as_bytes().to_vec().into()))
     }
 
     /// Whether the store is locked.
@@ -158,7 +143,3 @@ impl NativeStore {
         task::start(move || Ok(shared.close()?))
     }
 }
-
-/// Why a store that a key daemon holds gives no mark.
-const NO_MARK: &str =
-    "A key daemon keeps the freshness of the store that it holds, and gives no mark of it.";

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use napi::bindgen_prelude::{AsyncTask, ToNapiValue, Unknown};
 use napi::{Env, ScopedTask, Status};
 
-use crate::errors::{self, Failure};
+use crate::errors::{self, Failure, Thrown};
 
 /// Work off the event loop, and how its value is handed to JavaScript afterwards.
 pub struct Work<T> {

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use inmost::{MemoryTool, ToolReply, Wiped};
-use inmost_screen::SecretScreen;
+use inmost_bindings::{Shared, ToolLimits};
 use napi::Env;
 use napi::bindgen_prelude::{AsyncTask, Either, JsValue, Object, Uint8Array, Unknown};
 use napi_derive::napi;
 
-use crate::errors::{self, Failure};
-use crate::options::{self, ToolOptions};
-use crate::shared::Shared;
+use crate::errors::{self, Failure, Thrown};
+use crate::options::{ToolOptions, count, size};
 use crate::task::{self, Work};
 
 /// Claude's memory tool on a store.
@@ -32,30 +31,17 @@ impl NativeTool {
         if let Some(actor) = given.actor {
             options = options.actor(&actor);
         }
-        options = match given.screen.as_deref() {
-            None => options,
-            Some("redact") => options.screen(SecretScreen::redacting()),
-            Some("refuse") => options.screen(SecretScreen::refusing()),
-            Some(_) => return Err(errors::argument("screen is 'redact' or 'refuse'.")),
+        options = inmost_bindings::screen(options, given.screen.as_deref())
+            .ok_or_else(|| errors::argument("screen is 'redact' or 'refuse'."))?;
+        let limits = ToolLimits {
+            max_file_bytes: given.max_file_bytes.map(count),
+            max_files: given.max_files.map(count),
+            max_store_bytes: given.max_store_bytes.map(count),
+            max_view_characters: given.max_view_characters.map(size),
+            max_range_characters: given.max_range_characters.map(size),
+            max_listing_entries: given.max_listing_entries.map(size),
         };
-        if let Some(most) = given.max_file_bytes {
-            options = options.max_file_bytes(options::count(most));
-        }
-        if let Some(most) = given.max_files {
-            options = options.max_files(options::count(most));
-        }
-        if let Some(most) = given.max_store_bytes {
-            options = options.max_store_bytes(options::count(most));
-        }
-        if let Some(most) = given.max_view_characters {
-            options = options.max_view_characters(options::size(most));
-        }
-        if let Some(most) = given.max_range_characters {
-            options = options.max_range_characters(options::size(most));
-        }
-        if let Some(most) = given.max_listing_entries {
-            options = options.max_listing_entries(options::size(most));
-        }
+        options = limits.of(options);
         if let Some(hint) = given.locked_hint {
             options = options.locked_hint(&hint);
         }

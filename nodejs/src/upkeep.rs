@@ -10,7 +10,7 @@ use napi_derive::napi;
 
 use crate::errors::{self, Failure};
 use crate::options::{StoreOptions, count, duration, size};
-use crate::place::{NativeVault, Place};
+use crate::place::{NativeVault, place};
 use crate::progress::{NativeProgress, counter};
 use crate::records::{
     self, BackupInfo, BackupReport, CheckReport, Keyslot, SetAside, VerifiedCopy,
@@ -108,7 +108,7 @@ impl NativeStore {
         at: Option<&NativeVault>,
         progress: Option<&NativeProgress>,
     ) -> AsyncTask<Work<()>> {
-        let (to, mut progress) = (Place::new(path, at), counter(progress));
+        let (to, mut progress) = (place(path, at), counter(progress));
         self.with(plain, move |store| to.fill(store, &mut progress))
     }
 

@@ -3,13 +3,13 @@
 //! What is copied into this module is wiped. The Python objects themselves cannot be: only the caller can overwrite a
 //! `bytearray`.
 
+use std::fmt::Display;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use inmost::{
-    Keyfile, Passphrase, PassphraseError, RandomnessFailed, RawKey, RecoveryKey, StoreError, Wiped,
-};
+use inmost::{Keyfile, Passphrase, RandomnessFailed, RawKey, RecoveryKey, StoreError, Wiped};
+use inmost_bindings::Failure;
 use inmost_keyd::Secret;
 use pyo3::exceptions::{PyOSError, PyTypeError};
 use pyo3::prelude::*;
@@ -70,7 +70,7 @@ impl<'py> Given<'py> {
                 let text = std::str::from_utf8(&text).unwrap_or_default();
                 RecoveryKey::parse(text)
                     .map(Secret::RecoveryKey)
-                    .map_err(|error| errors::invalid_credential(py, &error.to_string()))
+                    .map_err(|error| invalid(py, &error))
             }
             (None, None, None, Some(key)) => {
                 if !key.is_instance_of::<PyBytes>() && !key.is_instance_of::<PyByteArray>() {
@@ -78,9 +78,10 @@ impl<'py> Given<'py> {
                     return named(py, "raw_key", Err(error));
                 }
                 let bytes = bytes_of(key, "raw_key")?;
-                let key: &[u8; 32] = bytes.as_slice().try_into().map_err(|_| {
-                    errors::invalid_credential(py, "a raw key has exactly 32 bytes")
-                })?;
+                let key: &[u8; 32] = bytes
+                    .as_slice()
+                    .try_into()
+                    .map_err(|_| invalid(py, &"a raw key has exactly 32 bytes"))?;
                 Ok(Secret::RawKey(RawKey::from_bytes(key)))
             }
             _ => Err(PyTypeError::new_err(
@@ -91,12 +92,8 @@ impl<'py> Given<'py> {
 }
 
 fn parse_passphrase(py: Python<'_>, given: &Bound<'_, PyAny>) -> PyResult<Passphrase> {
-    let bytes = bytes_of(given, "passphrase")?;
-    let parsed = match std::str::from_utf8(&bytes) {
-        Ok(text) => Passphrase::new(text),
-        Err(_) => Err(PassphraseError::NotUtf8),
-    };
-    parsed.map_err(|error| errors::invalid_credential(py, &error.to_string()))
+    let bytes = bytes_of(given, "passphrase")?.to_vec();
+    Passphrase::from_bytes(bytes).map_err(|error| invalid(py, &error))
 }
 
 /// A copy of a text or of bytes.
@@ -126,7 +123,7 @@ fn read_keyfile(py: Python<'_>, given: &Bound<'_, PyAny>) -> PyResult<Keyfile> {
         let read = py.detach(|| File::open(&path).and_then(Keyfile::read));
         read.map_err(|error| io_error(py, &error, &path))?
     };
-    parsed.map_err(|error| errors::invalid_credential(py, &error.to_string()))
+    parsed.map_err(|error| invalid(py, &error))
 }
 
 /// The `OSError` for a file, as Python's own calls raise it.
@@ -155,6 +152,10 @@ pub(crate) fn generate_keyfile(py: Python<'_>) -> PyResult<Bound<'_, PyBytes>> {
     Ok(PyBytes::new(py, keyfile.to_bytes().expose()))
 }
 
+fn invalid(py: Python<'_>, reason: &dyn Display) -> PyErr {
+    errors::of(py, Failure::invalid_credential(reason))
+}
+
 fn no_randomness(py: Python<'_>, error: RandomnessFailed) -> PyErr {
-    errors::of_store(py, &StoreError::from(error))
+    errors::of(py, StoreError::from(error))
 }

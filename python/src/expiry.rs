@@ -28,7 +28,7 @@ impl Expiry {
 impl Expiry {
     /// The settings, and what is recorded.
     fn status<'py>(&self, py: Python<'py>) -> Record<'py> {
-        let status = self.shared.with(py, |store| Ok(store.expiry().status()?))?;
+        let status = self.shared.with(py, |store| store.expiry().status())?;
         records::expiry_status(py, &status)
     }
 
@@ -48,7 +48,7 @@ impl Expiry {
                 return Err(PyValueError::new_err("no file expires unless readings are recorded"));
             }
         };
-        self.shared.with(py, |store| Ok(store.expiry().set(settings)?))
+        self.shared.with(py, |store| store.expiry().set(settings))
     }
 
     /// Deletes the files that were unused for this long, or only lists them.

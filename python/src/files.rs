@@ -31,7 +31,7 @@ impl Files {
 
     fn matches(&self, py: Python<'_>, path: &str, query: SearchQuery) -> PyResult<Rows> {
         // A pattern can take a while to compile.
-        py.detach(|| query.check()).map_err(|error| errors::of_file(py, error))?;
+        py.detach(|| query.check()).map_err(|error| errors::of(py, error))?;
         let path = Wiped::new(path.to_owned());
         Ok(Rows::new(&self.shared, move |store, after: Option<&PageCursor>| {
             let page = store.unlocked().search(&path, &query, after, PAGE)?;
@@ -99,15 +99,12 @@ impl Files {
         let paths = given.iter().map(PyAnyMethods::extract).collect::<PyResult<Vec<Text<'_>>>>();
         let paths = named(py, "each of paths", paths)?;
         let paths: Vec<&str> = paths.iter().map(|path| &**path).collect();
-        self.shared.refuse_in_progress()?;
-        let texts = py
-            .detach(|| self.shared.handle().unlocked().read_many(&paths))
-            .map_err(|error| errors::of_store(py, &error))?;
+        let texts = self.shared.with(py, |store| store.unlocked().read_many(&paths))?;
         let results = PyList::empty(py);
         for text in texts {
             match text {
                 Ok(text) => results.append(text.as_str())?,
-                Err(error) => results.append(errors::of_file(py, error).into_value(py))?,
+                Err(error) => results.append(errors::of(py, error).into_value(py))?,
             }
         }
         Ok(results)
@@ -122,16 +119,13 @@ impl Files {
         let files = items(files, "files", "an iterable of NewFile")?;
         let files = files.iter().map(Owned::new).collect::<PyResult<Vec<_>>>()?;
         let new: Vec<_> = files.iter().map(Owned::borrow).collect();
-        self.shared.refuse_in_progress()?;
-        let written = py
-            .detach(|| self.shared.handle().unlocked().write_many(&new))
-            .map_err(|error| errors::of_store(py, &error))?;
+        let written = self.shared.with(py, |store| store.unlocked().write_many(&new))?;
         let results = PyList::empty(py);
         for result in written {
             match result {
                 Ok(WriteOutcome::Unchanged) => results.append("unchanged")?,
                 Ok(_) => results.append("written")?,
-                Err(error) => results.append(errors::of_file(py, error).into_value(py))?,
+                Err(error) => results.append(errors::of(py, error).into_value(py))?,
             }
         }
         Ok(results)
@@ -147,7 +141,7 @@ impl Files {
                 entries.extend(page.items);
                 match page.next {
                     Some(next) => after = Some(next),
-                    None => return Ok(entries),
+                    None => return Ok::<_, FileError>(entries),
                 }
             }
         })?;

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use inmost::{FileError, Undone, VersionChannel, VersionInfo, VersionKind, VersionQuery};
+use inmost::{Undone, VersionChannel, VersionInfo, VersionKind, VersionQuery};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
 
 use crate::arguments::{argument, named, optional, wrong_type};
 use crate::errors;
-use crate::options;
 use crate::pages::{PAGE, Row, Rows};
 use crate::progress::Progress;
 use crate::records::{self, Record};
@@ -115,9 +114,7 @@ impl History {
         for step in undone {
             results.append(match step {
                 Undone::Done(number) => records::undone(py, Some(number), None)?,
-                Undone::Left(reason) => {
-                    records::undone(py, None, Some(errors::of_file(py, reason)))?
-                }
+                Undone::Left(reason) => records::undone(py, None, Some(errors::of(py, reason)))?,
                 _ => records::undone(py, None, None)?,
             })?;
         }
@@ -140,7 +137,7 @@ impl History {
 
     /// The settings, and what the history holds.
     fn status<'py>(&self, py: Python<'py>) -> Record<'py> {
-        let status = self.shared.with(py, |store| Ok(store.versions().history_status()?))?;
+        let status = self.shared.with(py, |store| store.versions().history_status())?;
         records::history_status(py, &status)
     }
 
@@ -152,8 +149,8 @@ impl History {
         #[pyo3(from_py_with = optional)] keep: Option<Duration>,
         #[pyo3(from_py_with = optional)] max_bytes: Option<u64>,
     ) -> PyResult<()> {
-        let settings = options::history(keep, max_bytes);
-        self.shared.with(py, |store| Ok::<_, FileError>(store.versions().set_history(settings)?))
+        let settings = inmost_bindings::history(keep, max_bytes);
+        self.shared.with(py, |store| store.versions().set_history(settings))
     }
 }
 

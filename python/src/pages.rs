@@ -61,7 +61,7 @@ impl Rows {
     /// Raises `Locked` if this process has locked the store: for callers that have read rows ahead.
     fn check(&self, py: Python<'_>) -> PyResult<()> {
         if self.shared.is_locked_here() {
-            return Err(errors::of_store(py, &StoreError::Locked));
+            return Err(errors::of(py, StoreError::Locked));
         }
         Ok(())
     }
@@ -82,7 +82,7 @@ impl Rows {
         match row {
             None => Ok(None),
             Some(Ok(row)) => row.into_record(py).map(Some),
-            Some(Err(error)) => Err(errors::of_file(py, error)),
+            Some(Err(error)) => Err(errors::of(py, error)),
         }
     }
 }

@@ -9,12 +9,13 @@ use std::cell::Cell;
 use std::ptr;
 use std::time::{Duration, Instant};
 
-use inmost::FileError;
+use inmost_bindings::Failure;
 use inmost_keyd::OpenStore;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::arguments::wrong_type;
+use crate::errors;
 use crate::shared::Shared;
 
 /// A callback that gets the count of a long call, a few times a second and at its end.
@@ -73,10 +74,9 @@ impl<'py> FromPyObject<'_, 'py> for Progress {
 }
 
 /// Runs `work`, which reports its progress, without the lock of the interpreter.
-pub(crate) fn reporting<T: Send, E: Send>(
+pub(crate) fn reporting<T: Send, E: Into<Failure> + Send>(
     py: Python<'_>,
     mut progress: Option<Progress>,
-    to_exception: impl FnOnce(E) -> PyErr,
     work: impl FnOnce(&mut dyn FnMut(u64)) -> Result<T, E> + Send,
 ) -> PyResult<T> {
     let done = py.detach(|| {
@@ -86,7 +86,7 @@ pub(crate) fn reporting<T: Send, E: Send>(
             }
         })
     });
-    let value = done.map_err(to_exception)?;
+    let value = done.map_err(|error| errors::of(py, error))?;
     progress.map_or(Ok(()), |progress| progress.end(py))?;
     Ok(value)
 }
@@ -101,29 +101,17 @@ impl Shared {
     }
 
     /// As [`Shared::with`], for work that reports its progress.
-    pub(crate) fn reporting<T: Send, E: Into<FileError> + Send>(
-        &self,
-        py: Python<'_>,
-        progress: Option<Progress>,
-        work: impl FnOnce(&OpenStore, &mut dyn FnMut(u64)) -> Result<T, E> + Send,
-    ) -> PyResult<T> {
-        let to_exception = |error: E| crate::errors::of_file(py, error.into());
-        self.telling(py, progress, to_exception, work)
-    }
-
-    /// As [`Shared::reporting`], for work with errors of its own.
-    pub(crate) fn telling<T: Send, E: Send>(
+    pub(crate) fn reporting<T: Send, E: Into<Failure> + Send>(
         &self,
         py: Python<'_>,
         mut progress: Option<Progress>,
-        to_exception: impl FnOnce(E) -> PyErr,
         work: impl FnOnce(&OpenStore, &mut dyn FnMut(u64)) -> Result<T, E> + Send,
     ) -> PyResult<T> {
         self.refuse_in_progress()?;
         if let Some(progress) = &mut progress {
             progress.store = ptr::from_ref(self).addr();
         }
-        reporting(py, progress, to_exception, |progress| work(&self.handle(), progress))
+        reporting(py, progress, |progress| work(&self.handle(), progress))
     }
 }
 

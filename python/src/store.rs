@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use inmost::{BackupOptions, FreshnessMark, Session, StoreError, ToolOptions};
+use inmost::{BackupOptions, FreshnessMark, Session, ToolOptions};
+use inmost_bindings::{Failure, Quotas, ToolLimits};
 use inmost_keyd::{ConnectOptions, OpenStore};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -15,7 +16,7 @@ use crate::errors;
 use crate::expiry::Expiry;
 use crate::files::Files;
 use crate::history::History;
-use crate::options::{self, Quotas, ToolLimits};
+use crate::options;
 use crate::place::Place;
 use crate::progress::Progress;
 use crate::records::{self, Record};
@@ -33,16 +34,13 @@ pub(crate) struct Store {
 
 impl Store {
     fn of_session(session: Session, folder: Option<PathBuf>, actor: Option<&str>) -> Self {
-        let session = match actor {
-            Some(actor) => session.acting_as(actor),
-            None => session,
-        };
-        Self { shared: Shared::of_session(session, folder) }
+        Self { shared: Shared::new(inmost_bindings::Shared::of_session(session, folder, actor)) }
     }
 }
 
 #[pymethods]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of the Python methods")]
+#[expect(clippy::needless_pass_by_value, reason = "pyo3 converts arguments to owned values")]
 impl Store {
     /// Creates a store in a new or empty folder, or a database, and unlocks it.
     #[staticmethod]
@@ -61,11 +59,11 @@ impl Store {
     ) -> PyResult<Self> {
         let secret = Given::named(credential)?.secret(py)?;
         let quotas = Quotas { idle_lock, max_file_bytes, max_files, max_store_bytes };
-        let options = quotas.vault(anchor).history(options::history(history, None));
-        let folder = path.folder();
-        py.detach(|| path.create(&options, &secret))
+        let options = quotas.vault(anchor).history(inmost_bindings::history(history, None));
+        let folder = path.0.folder().ok().flatten();
+        py.detach(|| path.0.create(&options, &secret))
             .map(|session| Self::of_session(session, folder, actor.as_deref()))
-            .map_err(|error| errors::of_store(py, &error))
+            .map_err(|error| errors::of(py, error))
     }
 
     /// Unlocks an existing store.
@@ -94,10 +92,10 @@ impl Store {
         if require_fresh {
             options = options.require_fresh();
         }
-        let folder = path.folder();
-        py.detach(|| path.open(&options, &secret, accept_rollback))
+        let folder = path.0.folder().ok().flatten();
+        py.detach(|| path.0.open(&options, &secret, accept_rollback))
             .map(|session| Self::of_session(session, folder, actor.as_deref()))
-            .map_err(|error| errors::of_store(py, &error))
+            .map_err(|error| errors::of(py, error))
     }
 
     /// Creates a store that never touches the disk.
@@ -113,15 +111,9 @@ impl Store {
         #[pyo3(from_py_with = optional)] max_store_bytes: Option<u64>,
     ) -> PyResult<Self> {
         let options = Quotas { idle_lock, max_file_bytes, max_files, max_store_bytes }.session();
-        py.detach(|| {
-            let session = options.in_memory()?;
-            if history.is_some() {
-                session.history().set(options::history(history, None))?;
-            }
-            Ok(session)
-        })
-        .map(|session| Self::of_session(session, None, actor.as_deref()))
-        .map_err(|error: StoreError| errors::of_store(py, &error))
+        py.detach(|| inmost_bindings::in_memory(&options, history))
+            .map(|session| Self::of_session(session, None, actor.as_deref()))
+            .map_err(|error| errors::of(py, error))
     }
 
     /// Connects to the key daemon that holds a store.
@@ -138,10 +130,10 @@ impl Store {
             move || ConnectOptions::new().anchor(anchor.as_deref()).actor(actor).connect(path);
         let client = py
             .detach(connect)
-            .map_err(|error| errors::of_daemon(py, error))?
-            .ok_or_else(|| errors::no_daemon(py))?;
-        let shared = Shared::of_client(client).map_err(|error| errors::of_store(py, &error))?;
-        Ok(Self { shared })
+            .map_err(|error| errors::of(py, error))?
+            .ok_or_else(|| errors::of(py, Failure::no_daemon()))?;
+        let shared = inmost_bindings::Shared::of_client(client);
+        Ok(Self { shared: Shared::new(shared.map_err(|error| errors::of(py, error))?) })
     }
 
     /// The files of the store.
@@ -207,7 +199,7 @@ impl Store {
         };
         let mut options = options::screen(limits.of(switches), screen.as_deref())?;
         if let Some(folder) = subtree {
-            options = options.subtree(&folder).map_err(|error| errors::of_file(py, error))?;
+            options = options.subtree(&folder).map_err(|error| errors::of(py, error))?;
         }
         if let Some(actor) = actor {
             options = options.actor(&actor);
@@ -220,9 +212,7 @@ impl Store {
 
     /// Counts and sizes.
     fn status<'py>(&self, py: Python<'py>) -> Record<'py> {
-        self.shared.refuse_in_progress()?;
-        let status = py.detach(|| self.shared.handle().status());
-        records::status(py, &status.map_err(|error| errors::of_store(py, &error))?)
+        records::status(py, &self.shared.with(py, OpenStore::status)?)
     }
 
     /// Checks the whole store. Changes nothing.
@@ -246,19 +236,19 @@ impl Store {
 
     /// Whether `compact` is worth its cost.
     fn compaction_due(&self, py: Python<'_>) -> PyResult<bool> {
-        self.shared.with(py, |store| Ok(store.compaction_due()?))
+        self.shared.with(py, OpenStore::compaction_due)
     }
 
     /// Copies the store with its versions to a new place, and reads the copy back.
     #[pyo3(signature = (to, *, progress=None))]
     fn migrate(&self, py: Python<'_>, to: Place, progress: Option<Progress>) -> PyResult<()> {
-        self.shared.reporting(py, progress, move |store, progress| to.fill(store, progress))
+        self.shared.reporting(py, progress, move |store, progress| to.0.fill(store, progress))
     }
 
     /// What was set aside in the folder of the store.
     fn set_aside<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
-        for found in self.shared.with(py, |store| Ok(store.set_aside()?))? {
+        for found in self.shared.with(py, OpenStore::set_aside)? {
             list.append(records::set_aside(py, &found)?)?;
         }
         Ok(list)
@@ -270,7 +260,7 @@ impl Store {
         py: Python<'_>,
         #[pyo3(from_py_with = argument)] number: u64,
     ) -> PyResult<()> {
-        self.shared.with(py, |store| Ok(store.discard_set_aside(number)?))
+        self.shared.with(py, |store| store.discard_set_aside(number))
     }
 
     /// Makes a backup in a folder that may have earlier ones, and reads it back.
@@ -295,31 +285,23 @@ impl Store {
 
     /// How far the store has come, sealed: what `at_least` of a later `open` takes.
     fn mark<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        self.shared.refuse_in_progress()?;
-        let mark = py.detach(|| match self.shared.handle() {
-            OpenStore::Here(session) => session.mark(),
-            OpenStore::Daemon(_) => Err(StoreError::KeyDaemon(NO_MARK.to_owned())),
-        });
-        Ok(PyBytes::new(py, mark.map_err(|error| errors::of_store(py, &error))?.as_bytes()))
+        let mark = self.shared.with(py, |_| self.shared.mark())?;
+        Ok(PyBytes::new(py, mark.as_bytes()))
     }
 
     /// Whether the store is locked, or not usable in this process.
     fn is_locked(&self, py: Python<'_>) -> PyResult<bool> {
-        self.shared.refuse_in_progress()?;
-        let locked = py.detach(|| self.shared.handle().is_locked());
-        locked.map_err(|error| errors::of_store(py, &error))
+        self.shared.with(py, OpenStore::is_locked)
     }
 
     /// Locks the store and wipes its keys. A key daemon locks it for all programs.
     fn lock(&self, py: Python<'_>) -> PyResult<()> {
-        self.shared.refuse_in_progress()?;
-        py.detach(|| self.shared.lock()).map_err(|error| errors::of_daemon(py, error))
+        self.shared.with(py, OpenStore::lock)
     }
 
     /// Locks a store that this process opened; disconnects from a key daemon.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        self.shared.refuse_in_progress()?;
-        py.detach(|| self.shared.close()).map_err(|error| errors::of_store(py, &error))
+        self.shared.with(py, |_| self.shared.close())
     }
 
     fn __repr__(&self) -> &'static str {
@@ -342,7 +324,3 @@ impl Store {
         options::not_picklable()
     }
 }
-
-/// Why a store that a key daemon holds gives no mark.
-const NO_MARK: &str =
-    "A key daemon keeps the freshness of the store that it holds, and gives no mark of it.";

@@ -9,7 +9,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use crate::arguments::argument;
-use crate::errors;
 use crate::progress::Progress;
 use crate::records::{self, Record};
 use crate::shared::Shared;
@@ -32,8 +31,7 @@ impl Sync {
         progress: Option<Progress>,
         work: impl FnOnce(&OpenSync<'_>, &mut dyn FnMut(u64)) -> Result<T, SyncError> + Send,
     ) -> PyResult<T> {
-        let to_exception = |error| errors::of_sync(py, error);
-        self.shared.telling(py, progress, to_exception, |store, progress| {
+        self.shared.reporting(py, progress, |store, progress| {
             let folder = self.shared.folder().ok_or(SyncError::NoFolder)?;
             work(&store.sync(folder), progress)
         })

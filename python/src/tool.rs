@@ -88,8 +88,7 @@ impl MemoryTool {
 impl ToolResult {
     fn new(py: Python<'_>, reply: ToolReply) -> Self {
         let (result, store_error) = reply.into_parts();
-        let store_error =
-            store_error.map(|error| errors::of_store(py, &error).into_value(py).into_any());
+        let store_error = store_error.map(|error| errors::of(py, error).into_value(py).into_any());
         Self { result, store_error }
     }
 }

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use inmost::{SlotInfo, SlotLabel, StoreError};
-use inmost_keyd::SlotOptions;
+use inmost::{SlotInfo, SlotLabel};
+use inmost_keyd::{OpenStore, SlotOptions};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -33,7 +33,7 @@ impl Keyslots {
 impl Keyslots {
     /// The keyslots in use, in the order of their numbers.
     fn list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        slots(py, &self.shared.with(py, |store| Ok(store.slots()?))?)
+        slots(py, &self.shared.with(py, OpenStore::slots)?)
     }
 
     /// Adds a keyslot for a credential. Returns its number.
@@ -45,7 +45,7 @@ impl Keyslots {
         credential: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<u8> {
         let (secret, options) = (Given::named(credential)?.secret(py)?, labelled(label)?);
-        self.shared.with(py, |store| Ok(store.add_slot(&secret, options)?))
+        self.shared.with(py, |store| store.add_slot(&secret, options))
     }
 
     /// Replaces the credential of a keyslot.
@@ -58,12 +58,12 @@ impl Keyslots {
         credential: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
         let (secret, options) = (Given::named(credential)?.secret(py)?, labelled(label)?);
-        self.shared.with(py, |store| Ok(store.replace_slot(number, &secret, options)?))
+        self.shared.with(py, |store| store.replace_slot(number, &secret, options))
     }
 
     /// Removes a keyslot.
     fn remove(&self, py: Python<'_>, #[pyo3(from_py_with = argument)] number: u8) -> PyResult<()> {
-        self.shared.with(py, |store| Ok(store.remove_slot(number)?))
+        self.shared.with(py, |store| store.remove_slot(number))
     }
 
     /// Replaces every key of the store, and keeps one credential. Returns the keyslots that were dropped.
@@ -93,7 +93,7 @@ impl Backups {
     #[staticmethod]
     fn open(py: Python<'_>, #[pyo3(from_py_with = argument)] folder: PathBuf) -> PyResult<Self> {
         let backups = py.detach(|| inmost::Backups::open(folder));
-        Ok(Self { backups: backups.map_err(|error| errors::of_store(py, &error))? })
+        Ok(Self { backups: backups.map_err(|error| errors::of(py, error))? })
     }
 
     /// The backups, the oldest first.
@@ -115,8 +115,7 @@ impl Backups {
         credential: Option<&Bound<'_, PyDict>>,
     ) -> Record<'py> {
         let secret = Given::named(credential)?.secret(py)?;
-        let to_exception = |error: StoreError| errors::of_store(py, &error);
-        let report = progress::reporting(py, progress, to_exception, |progress| {
+        let report = progress::reporting(py, progress, |progress| {
             self.backups.check(number, secret.credential(), progress)
         })?;
         records::check_report(py, &report)
@@ -133,8 +132,7 @@ impl Backups {
         credential: Option<&Bound<'_, PyDict>>,
     ) -> Record<'py> {
         let secret = Given::named(credential)?.secret(py)?;
-        let to_exception = |error: StoreError| errors::of_store(py, &error);
-        let copy = progress::reporting(py, progress, to_exception, |progress| {
+        let copy = progress::reporting(py, progress, |progress| {
             self.backups.restore(number, path, secret.credential(), progress)
         })?;
         records::verified_copy(py, &copy)

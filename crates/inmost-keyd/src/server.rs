@@ -110,9 +110,13 @@ impl Held {
         drop(self.listener);
         if self.daemon.state.wait_for_work(LAST_WORK_TIME) {
             self.daemon.session.lock();
+        } else {
+            // A request takes too long. The end of the process interrupts it like a crash, which a store survives. In a process
+            // that goes on, the session locks between two of its steps.
+            let daemon = Arc::clone(&self.daemon);
+            drop(thread::Builder::new().spawn(move || daemon.session.lock()));
         }
         self.daemon.state.stop_receiving();
-        // Otherwise a request takes too long. The end of the process interrupts it like a crash, which a store survives.
         drop(self.folder);
         served
     }
@@ -160,3 +164,34 @@ const LOOK_TIME: Duration = Duration::from_secs(2);
 
 /// The time for requests to finish before the process ends.
 const LAST_WORK_TIME: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use inmost_testing::{CHEAP, passphrase};
+
+    use super::*;
+    use crate::facts::Limits;
+
+    const LONG: Duration = Duration::from_secs(600);
+
+    #[test]
+    fn in_a_process_that_goes_on_no_thread_keeps_the_session() {
+        let home = tempfile::tempdir().unwrap();
+        let store = home.path().join("store");
+        VaultOptions::new().kdf_cost(CHEAP).create(&store, &passphrase()).unwrap().lock();
+        let options = DaemonOptions::new(Limits { idle: LONG, total: LONG });
+        let held = Held::unlock(&store, &options, Secret::new(passphrase(), None)).unwrap();
+        let daemon = Arc::downgrade(&held.daemon);
+        // Not joined: the client waits for the end of the daemon's process, which is this process.
+        let client = thread::spawn(move || crate::connection::lock(store));
+        held.serve::<DaemonError>(|| Ok(())).unwrap();
+        let deadline = Instant::now() + LONG / 10;
+        while daemon.strong_count() > 0 {
+            assert!(Instant::now() < deadline, "a thread keeps the session");
+            thread::sleep(Duration::from_millis(10));
+        }
+        assert!(!client.is_finished(), "the client was told that the process has ended");
+    }
+}

@@ -1,29 +1,47 @@
 //! When the daemon locks by itself. Does no I/O.
 //!
-//! Two clocks are read, and the one that shows more time decides. The monotonic clock stands still while the machine is
-//! suspended, so the store would still be unlocked afterwards. The wall clock can be set back, so with it alone
-//! the daemon could be kept unlocked forever.
+//! Two clocks are read, and the one that shows more time decides. The monotonic clock may stand still while the machine is
+//! suspended, so the store would still be unlocked afterwards: on Linux only that of a virtual machine whose host is suspended
+//! does. The wall clock can be set back, so with it alone the daemon could be kept unlocked forever.
 
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use crate::facts::Limits;
 
 /// A moment on both clocks.
 #[derive(Clone, Copy)]
 pub(super) struct Moment {
-    pub(super) monotonic: Instant,
+    /// Since some fixed moment.
+    pub(super) monotonic: Duration,
     pub(super) wall: SystemTime,
 }
 
 impl Moment {
     pub(super) fn now() -> Self {
-        Self { monotonic: Instant::now(), wall: SystemTime::now() }
+        Self { monotonic: monotonic(), wall: SystemTime::now() }
     }
 
     pub(super) fn since(self, earlier: Self) -> Duration {
-        let monotonic = self.monotonic.saturating_duration_since(earlier.monotonic);
+        let monotonic = self.monotonic.saturating_sub(earlier.monotonic);
         monotonic.max(self.wall.duration_since(earlier.wall).unwrap_or_default())
     }
+}
+
+/// The time since the start of the system, with that of suspends.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn monotonic() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    // It is never negative.
+    Duration::try_from(time).unwrap_or_default()
+}
+
+/// The time since the first call.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn monotonic() -> Duration {
+    use std::sync::LazyLock;
+    use std::time::Instant;
+    static FIRST: LazyLock<Instant> = LazyLock::new(Instant::now);
+    FIRST.elapsed()
 }
 
 /// When the daemon started, and when it was last used.

@@ -89,16 +89,13 @@ fn greet(daemon: &Daemon, stream: &Stream, arrival: &Arrival) -> io::Result<Opti
         }
         Err(greeting) => {
             let is_ending = matches!(greeting, Greeting::Ending | Greeting::EndingReplaced(_));
-            if is_ending {
-                arrival.keep();
-            }
+            let kept = is_ending.then(|| arrival.keep());
             frame::write(&mut &*stream, &greeting, &[], HELLO)?;
             if is_ending {
-                // The client waits for the end of the process, which ends the connection.
+                // The client waits for the end of the process, which ends the connection. This thread does not: it would hold
+                // the session in a process that goes on.
+                std::mem::forget(kept);
                 daemon.state.end();
-                loop {
-                    std::thread::park();
-                }
             }
             Ok(None)
         }

@@ -168,9 +168,9 @@ impl Arrival {
         self.state.lock().is_over()
     }
 
-    /// Keeps the connection until the daemon has ended: newer ones do not take its place.
-    pub(super) fn keep(&self) {
-        self.state.lock().passing.remove(&self.number);
+    /// Takes the connection out of the room that newer ones compete for. `None` if it has lost that already.
+    pub(super) fn keep(&self) -> Option<Arc<Stream>> {
+        self.state.lock().passing.remove(&self.number)
     }
 
     /// The facts of the daemon for this client.
@@ -320,7 +320,8 @@ mod tests {
         let (client, mut its_stream, _end) = arrive(&state);
         assert!(client.connect(7).is_ok());
         let (locking, mut stream_of_locking, _other_end) = arrive(&state);
-        locking.keep();
+        let kept = locking.keep();
+        assert!(kept.is_some());
         let mut waiting: Vec<_> = (0..MOST_PASSING).map(|_| arrive(&state)).collect();
         assert!(!waiting.iter_mut().any(|(_, stream, _)| is_ended(stream)));
         let newest = arrive(&state);

@@ -67,8 +67,8 @@ fn letters(part: &[u8]) -> impl Iterator<Item = u8> {
     letters.map(u8::to_ascii_lowercase)
 }
 
-/// The place after an operator at which a value begins: after spaces, quotes, stars of Markdown, the rest of the operator, and the scheme
-/// of an HTTP header.
+/// The place after an operator at which a value begins: after spaces, quotes, stars and underscores of Markdown, the rest of the
+/// operator, and the scheme of an HTTP header.
 fn value_start(text: &[u8], operator: usize) -> Option<usize> {
     let skip = |at: usize| {
         let is_between = |byte: &&u8| {
@@ -77,7 +77,13 @@ fn value_start(text: &[u8], operator: usize) -> Option<usize> {
         let rest = text.get(at..).unwrap_or_default();
         at.saturating_add(rest.iter().take(MOST_GAP).take_while(is_between).count())
     };
-    let start = skip(operator.saturating_add(1));
+    let mut start = skip(operator.saturating_add(1));
+    let marks = text.get(start..)?.iter().take(MOST_GAP).take_while(|byte| **byte == b'_').count();
+    let after = start.saturating_add(marks);
+    // Those of Markdown end here, as in `__API key:__ ...`. Others are of the value.
+    if marks > 0 && matches!(text.get(after), Some(b' ' | b'\t' | b'*')) {
+        start = skip(after);
+    }
     let rest = text.get(start..)?;
     for scheme in ["bearer ", "basic ", "token "] {
         if rest.get(..scheme.len()).is_some_and(|it| it.eq_ignore_ascii_case(scheme.as_bytes())) {

@@ -78,9 +78,16 @@ fn a_value_counts_by_the_name_before_it() {
         format!("**apiKey**: {secret}"),
         format!("__Access token__: {secret}"),
         format!("**API key:** {secret}"),
+        format!("__API key:__ {secret}"),
+        format!("_API key:_ {secret}"),
+        format!("**_API key:_** `{secret}`"),
+        format!("_**API key:**_ {secret}"),
+        format!("__Authorization:__ Bearer {secret}"),
     ] {
         assert_eq!(found(&text), [("API key", secret.as_str())], "{text}");
     }
+    let marked = format!("__{secret}");
+    assert_eq!(found(&format!("api_key: {marked}")), [("API key", marked.as_str())]);
     let long = random(5_000);
     assert_eq!(found(&format!("session_token={long}\n")), [("API key", long.as_str())]);
     let key = format!("{}=", random(43));
@@ -261,6 +268,7 @@ fn hostile_texts_cost_linear_time() {
         "=",
         ">=:",
         "api_key=",
+        "api_key:__ ",
         "apikey=a1b2c3d4e5f6",
         "Authorization: Bearer ",
         "eyJ",

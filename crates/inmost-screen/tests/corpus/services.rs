@@ -172,4 +172,9 @@ pub(crate) const SERVICES: &[Service] = &[
     ("Pulumi", |r| join(&["pu", "l-"], &r.text(HEX, 40))),
     ("Brevo", |r| join(&["xkey", "sib-"], &format!("{}-{}", r.hex(64), r.text(ALNUM, 16)))),
     ("an unknown service, by its name", |r| format!("api_key: \"{}\"", r.text(ALNUM, 32))),
+    ("an unknown service, by its name in bold", |r| format!("**API key:** {}", r.text(ALNUM, 32))),
+    ("an unknown service, by its name in bold with underscores", |r| {
+        format!("__API key:__ {}", r.text(ALNUM, 32))
+    }),
+    ("an unknown service, by its name in italics", |r| format!("_API key:_ {}", r.text(ALNUM, 32))),
 ];

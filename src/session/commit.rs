@@ -234,7 +234,11 @@ impl Session {
                 Ok(())
             })
         };
-        synced.map_err(|error| self.halt(error))
+        synced.map_err(|error| match error {
+            // The session was locked after the changes were applied, so they may be stored.
+            StoreError::Locked => StoreError::Halted,
+            error => self.halt(error),
+        })
     }
 
     /// Halts the session after a failed commit, for reads too. The leading caller gets the reason.

@@ -306,13 +306,24 @@ impl VaultOptions {
     /// # Errors
     /// [`StoreError::AlreadyExists`], [`StoreError::EngineNotBuilt`], [`StoreError::KdfOutOfBounds`],
     /// [`StoreError::OutOfMemory`], [`StoreError::ForeignAnchor`] if the freshness anchor has a value already,
-    /// [`StoreError::RandomnessFailed`], [`StoreError::UntrustedFile`], [`StoreError::DiskFull`], [`StoreError::Io`].
+    /// [`StoreError::AnchorUnavailable`] if it cannot be read, [`StoreError::RandomnessFailed`], [`StoreError::UntrustedFile`],
+    /// [`StoreError::DiskFull`], [`StoreError::Io`].
     pub fn create(
         &self,
         path: impl AsRef<Path>,
         passphrase: &Passphrase,
     ) -> Result<Session, StoreError> {
         self.create_with(path, passphrase)
+    }
+
+    /// Checks that the freshness anchor has no value. A new store would overwrite it, and it is the only evidence of a rollback of the
+    /// store that it belongs to.
+    pub(super) fn check_anchor_is_free(&self) -> Result<(), StoreError> {
+        match self.freshness.as_ref().map(|anchor| anchor.load()) {
+            None | Some(Ok(None)) => Ok(()),
+            Some(Ok(Some(_))) => Err(StoreError::ForeignAnchor),
+            Some(Err(_)) => Err(StoreError::AnchorUnavailable),
+        }
     }
 
     /// As [`create`](VaultOptions::create), with any kind of credential.
@@ -328,10 +339,7 @@ impl VaultOptions {
         if !is_built(self.engine.kind()) {
             return Err(StoreError::EngineNotBuilt);
         }
-        // A new store would overwrite the value, which is the only evidence of a rollback of the store it belongs to.
-        if let Some(Ok(Some(_))) = self.freshness.as_ref().map(|anchor| anchor.load()) {
-            return Err(StoreError::ForeignAnchor);
-        }
+        self.check_anchor_is_free()?;
         let storage = LocalStorage::create(path.as_ref(), LOCAL).map_err(occupied)?;
         let keys = self.fill(&storage, self.engine.kind(), credential)?;
         let storage = storage.publish().map_err(occupied)?;

@@ -73,12 +73,21 @@ impl Refusal {
         let Self::Failed(error) = self else { return Self::Overtaken };
         Self::Failed(match *error {
             StoreError::DiskFull => StoreError::DiskFull,
-            StoreError::Unavailable(ref why) => StoreError::Unavailable(why.clone()),
             StoreError::CommitUnknown => StoreError::CommitUnknown,
+            StoreError::HeaderDamaged => StoreError::HeaderDamaged,
+            StoreError::NotAStore => StoreError::NotAStore,
+            StoreError::TooLarge => StoreError::TooLarge,
+            StoreError::RandomnessFailed => StoreError::RandomnessFailed,
             StoreError::RolledBack { expected, found } => {
                 StoreError::RolledBack { expected, found }
             }
+            StoreError::HeaderRolledBack { expected, found } => {
+                StoreError::HeaderRolledBack { expected, found }
+            }
             StoreError::Tampered { what, how } => StoreError::Tampered { what, how },
+            StoreError::Unavailable(ref why) => StoreError::Unavailable(why.clone()),
+            StoreError::FilesReplaced(ref what) => StoreError::FilesReplaced(what.clone()),
+            StoreError::Storage(ref what) => StoreError::Storage(what.clone()),
             ref error => StoreError::Storage(error.to_string()),
         })
     }

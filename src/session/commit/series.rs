@@ -51,7 +51,7 @@ impl Session {
     ) -> Result<T, E> {
         self.check_process()?;
         let _call = self.inner.idle.begin();
-        let mut series = Series { session: self, joined: None, background };
+        let mut series = Series { session: self, joined: None, rests_on: None, background };
         let value = work(&mut series);
         // Also after an error: it may rest on the group that the series has joined, and no other thread waits for that.
         series.settle_all()?;
@@ -112,6 +112,8 @@ pub(crate) struct Series<'scope, 'env> {
     session: &'env Session,
     /// The group that the calls have joined since the series last waited.
     joined: Option<u64>,
+    /// The last closed group when a call ran. If the call changes nothing, what it returns may rest on that group.
+    rests_on: Option<u64>,
     background: Option<Background<'scope, 'env>>,
 }
 
@@ -226,6 +228,7 @@ impl<'env> Series<'_, 'env> {
             // It can still be refused, and then no later call may succeed.
             return Ok(Ran::Closed);
         }
+        self.rests_on = number.checked_sub(1);
         let (at, ran) = {
             let state = read(&session.inner.state);
             let open = state.open()?;
@@ -335,7 +338,11 @@ impl<'env> Series<'_, 'env> {
     /// Waits until the calls so far are durable. Returns whether they are; if not, another host was faster.
     fn settle(&mut self) -> Result<bool, StoreError> {
         self.finish_sync()?;
-        let Some(number) = self.joined.take() else { return Ok(true) };
+        let rests_on = self.rests_on.take();
+        let Some(number) = self.joined.take() else {
+            rests_on.map_or(Ok(()), |closed| self.session.wait(closed))?;
+            return Ok(true);
+        };
         self.session.wait(number)?;
         let refusal = lock(&self.session.inner.progress).take_refusal(number);
         match refusal {

@@ -60,7 +60,7 @@ impl Open {
     fn catch_up(&mut self, delta: Delta, seen: &Seen) -> Result<Caught, StoreError> {
         match self.catch_up_same_header(delta, seen)? {
             Caught::Up => Ok(Caught::Up),
-            Caught::Moving => self.follow_header(seen),
+            Caught::Moving => self.follow_header(),
         }
     }
 
@@ -83,6 +83,10 @@ impl Open {
             // Another thread has caught up further, after this pull.
             return Ok(Caught::Up);
         }
+        if self.root.commit > seen.commit {
+            // Another thread has caught up or committed since. What it saw must not be left for another branch.
+            check_order(&*self.engine, self.sealer.store(), &self.seen(), &root, &value)?;
+        }
         if self.keys().is_some_and(|keys| keys.header().id() != root.header) {
             return Ok(Caught::Moving);
         }
@@ -91,8 +95,9 @@ impl Open {
         Ok(Caught::Up)
     }
 
-    /// Takes over the header of the store and the root that names it.
-    fn follow_header(&mut self, seen: &Seen) -> Result<Caught, StoreError> {
+    /// Takes over the header of the store and the root that names it, as they are now.
+    fn follow_header(&mut self) -> Result<Caught, StoreError> {
+        let seen = &self.seen();
         let Some(keys) = self.keys() else { return Err(StoreError::InMemory) };
         let bytes = self.storage().read_header(HeaderCopy::A)?.ok_or(StoreError::HeaderDamaged)?;
         let header = Header::parse(&bytes, keys.header().limits())?;

@@ -70,7 +70,7 @@ pub(crate) fn apply(
     };
     let stored = match committed {
         None => return apply_here(state, sealed),
-        Some(Ok(())) => install(state, sealed, version),
+        Some(Ok(())) => install(state, sealed, version)?,
         Some(Err(StorageError::Full)) => return Ok(Applied::Full(sealed.unsealed())),
         Some(Err(StorageError::Conflict)) => look_again(state, &sealed)?,
         Some(Err(StorageError::Unknown(_))) => find_out(state, sealed, version)?,
@@ -111,7 +111,7 @@ pub(super) fn find_out(
             state.open().map_err(unknown)?.shared_engine()?.commit(&group.batch)
         };
         match again {
-            Ok(()) => return Ok(install(state, group, version)),
+            Ok(()) => return install(state, group, version),
             Err(StorageError::Conflict) => break,
             Err(StorageError::Unknown(_) | StorageError::Unavailable(_)) => retry.pause()?,
             Err(_) => return Err(StoreError::CommitUnknown),
@@ -152,17 +152,26 @@ fn look(
 }
 
 /// Takes over a batch that the engine has applied, unless another thread has caught up with it, or with more, already.
-fn install(state: &RwLock<State>, sealed: SealedGroup, version: u64) -> Stored {
+///
+/// # Errors
+/// [`StoreError::CommitUnknown`] if what the other thread has caught up with does not follow the batch: the server has shown it another
+/// store than the one that it put the batch into.
+fn install(state: &RwLock<State>, sealed: SealedGroup, version: u64) -> Result<Stored, StoreError> {
     let root = sealed.tag();
     let mut state = write(state);
     // A reader may have met a rotation, or a call have locked the session, since. The batch is stored all the same.
-    if let Ok(open) = state.open_mut() {
-        if open.version() == version {
-            open.take_over(sealed);
-        }
-        open.remember();
+    let Ok(open) = state.open_mut() else { return Ok(Stored::durably(root)) };
+    let stored = if open.version() == version {
+        open.take_over(sealed);
+        Ok(Stored::durably(root))
+    } else {
+        open.judge(&sealed)
+    };
+    open.remember();
+    match stored {
+        Ok(stored @ Stored::Done { .. }) => Ok(stored),
+        _ => Err(StoreError::CommitUnknown),
     }
-    Stored::durably(root)
 }
 
 impl Open {

@@ -200,8 +200,12 @@ pub(crate) fn record_into(open: &Open, group: &mut Overlay) -> Result<Vec<u64>, 
     if !files.is_empty() {
         match txn.record_readings(&files, PLACES_OF_COMMIT) {
             Ok(done) => files.truncate(done),
-            // Damage to the ledger must not block a valid commit.
-            Err(error) if error.is_unreadable() => files.clear(),
+            // Damage to the ledger must not block a valid commit, and neither must what it has changed by then.
+            Err(error) if error.is_unreadable() => {
+                drop(txn);
+                group.nodes.insert(RecordId::ROOT, Some(root.into()));
+                return Ok(Vec::new());
+            }
             Err(error) => return Err(error),
         }
     }

@@ -32,9 +32,7 @@ impl VaultOptions {
         if storage.read_header(HeaderCopy::A)?.is_some() {
             return Err(StoreError::AlreadyExists);
         }
-        if let Some(Ok(Some(_))) = self.freshness.as_ref().map(|anchor| anchor.load()) {
-            return Err(StoreError::ForeignAnchor);
-        }
+        self.check_anchor_is_free()?;
         let keys = self.fill(&*storage, engine, credential).map_err(|error| match error {
             StoreError::Io(error) => occupied(error.into()),
             error => error,

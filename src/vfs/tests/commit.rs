@@ -315,6 +315,33 @@ fn an_error_that_rests_on_a_call_that_is_not_stored_is_not_returned() {
     assert_eq!(dump(&session).unwrap().len(), 1);
 }
 
+/// The call saw the file of a group that was applied and not synced. It returned before the sync, and a power cut then took the file
+/// that it had reported.
+#[test]
+fn a_call_that_changes_nothing_waits_for_the_group_that_its_result_rests_on() {
+    let store = TestStore::create();
+    let (session, watch) = store.unlock_watched();
+    let runs = AtomicUsize::new(0);
+    watch.hold();
+    thread::scope(|scope| {
+        scope.spawn(|| make(&session, "/memories/first", "x", &runs).unwrap());
+        watch.wait_for_sync();
+        let (send, returned) = channel();
+        let (session, runs) = (&session, &runs);
+        scope.spawn(move || {
+            let refused = session.write(|_| {
+                runs.fetch_add(1, Ordering::SeqCst);
+                Err::<(), _>(FileError::AlreadyExists)
+            });
+            send.send(matches!(refused, Err(FileError::AlreadyExists))).unwrap();
+        });
+        wait_for(runs, 2);
+        assert!(returned.recv_timeout(Duration::from_millis(200)).is_err(), "it did not wait");
+        watch.release();
+        assert!(returned.recv().unwrap());
+    });
+}
+
 /// Chunks of an orphaned object.
 fn put_orphans(txn: &mut Txn<'_>, count: usize) {
     for index in (0..).take(count) {

@@ -153,7 +153,7 @@ impl VerifiedCopy {
         let commit = copy.status()?.commit;
         copy.lock();
         let differs = |how| Err(StoreError::Tampered { what: "the copy", how });
-        if !report.is_clean() {
+        if !report.is_readable() {
             return differs("has records that cannot be read");
         }
         if (report.files, report.bytes, commit) != (root.files, root.bytes, root.commit) {

@@ -74,7 +74,15 @@ impl CheckReport {
     pub fn is_clean(&self) -> bool {
         self.problems.is_empty()
     }
+
+    /// Whether every record could be read. A history that began anew is a problem of the store, and none of its copy.
+    pub(super) fn is_readable(&self) -> bool {
+        self.unlisted == 0 && self.problems.iter().all(|problem| problem.how == BEGAN_ANEW)
+    }
 }
+
+/// The problem of a history that replaced a damaged one.
+pub(super) const BEGAN_ANEW: &str = "began anew, because an older one was damaged";
 
 /// Problems listed in one report. Each may contain a path, and a crafted store can have one problem for each reference.
 const LISTED: usize = 10_000;

@@ -61,7 +61,7 @@ impl Session {
         let copy = Session::of_copy(storage, engine, next.sealer)?;
         let report = copy.check_reporting(progress)?;
         copy.lock();
-        if report.is_clean() && (report.files, report.bytes) == (root.files, root.bytes) {
+        if report.is_readable() && (report.files, report.bytes) == (root.files, root.bytes) {
             return Ok(());
         }
         Err(StoreError::CopyNotVerified {

@@ -8,8 +8,8 @@
 use inmost_engines::memory::MemoryStorage;
 use inmost_format::header::Unlocked;
 use inmost_format::limits::FILE_INLINE_AGAIN;
-use inmost_format::record::NodeSource;
 use inmost_format::record::node::{Child, Root};
+use inmost_format::record::{Node, NodeSource, RecordId};
 use inmost_storage::limits::BATCH_RECORDS_MAX;
 use inmost_storage::{Address, Batch, Engine, EngineKind, Rewriting, Storage, StorageError};
 
@@ -255,7 +255,13 @@ pub(super) fn write_generation(
     copy_tree: CopyTree<'_>,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Written, StoreError> {
-    let size = root.bytes.saturating_add(root.files.saturating_mul(FILE_INLINE_AGAIN));
+    let mut size = root.bytes.saturating_add(root.files.saturating_mul(FILE_INLINE_AGAIN));
+    if !root.history.is_none()
+        && let Ok(Node::History(history)) =
+            from.load(RecordId::history(root.history.id), &root.history.tag)
+    {
+        size = size.saturating_add(history.held);
+    }
     check_clock()?;
     let in_memory = MemoryStorage::default();
     let scratch_number = next.generation.checked_add(1).ok_or(StoreError::TooLarge)?;

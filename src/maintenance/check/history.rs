@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::{Check, Reference, Walked};
+use crate::maintenance::check_report::BEGAN_ANEW;
 use crate::session::StoreError;
 use inmost_format::record::history::{Before, OldHead, Versions};
 use inmost_format::record::node::{Name, Root};
@@ -47,7 +48,7 @@ impl<P: FnMut(u64)> Check<'_, P> {
         if let Node::History(history) = &node
             && history.lost_before > 0
         {
-            self.problem(&names, id.kind, "began anew, because an older one was damaged");
+            self.problem(&names, id.kind, BEGAN_ANEW);
         }
         self.below(&names, depth, id, node)
     }

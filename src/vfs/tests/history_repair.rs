@@ -346,6 +346,10 @@ fn a_history_that_began_anew_after_damage_is_whole_again_after_a_repair() {
     session.files().write("/memories/new", "second\n").unwrap();
     let first = newest(&session).previous.unwrap();
     assert!(session.history().status().unwrap().lost_before.is_some());
+    assert!(!session.check().unwrap().is_clean());
+    // Every record of a copy can be read, so the copy is good.
+    let folder = tempfile::tempdir().unwrap();
+    session.backup_with_versions(folder.path().join("copy")).unwrap();
     drop(session);
     assert_eq!(repair(&store, "anew").lost.len(), 1);
     let session = store.unlock().unwrap();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use inmost::{Credential, FileError, Session, SessionOptions, VaultOptions};
+use inmost::{Credential, FileError, Precondition, Session, SessionOptions, VaultOptions};
 use serde::Serialize;
 
 use crate::args::KdfArgs;
@@ -35,21 +35,31 @@ impl<'a> NewStore<'a> {
             Some(session) => session,
             None => self.session.insert(create(self.place, self.credential, self.kdf)?),
         };
-        match session.files().write(path, text) {
-            // A folder without a parent is saved deeper than before, so its paths can become too long. Damage can also
-            // produce a file and a folder with the same name.
-            Err(
-                FileError::InvalidPath(_)
-                | FileError::PathBelow(_)
-                | FileError::NotAFolder(_)
-                | FileError::AlreadyExists,
-            ) => {
-                let to = format!("/memories/salvaged/renamed-{}", self.renamed.len());
-                session.files().write(&to, text)?;
-                self.renamed.push(Renamed { from: path.to_owned(), to });
-                Ok(())
+        // A folder without a parent is saved deeper than before, so its paths can become too long. Damage can also produce a file
+        // and a folder with the same name, and a store that was salvaged before has files with the names that are given here.
+        let write = |path: &str| session.files().write_if(path, text, &Precondition::Absent);
+        let is_taken = |error: &FileError| {
+            use FileError::{AlreadyExists, Changed, IsAFolder};
+            matches!(error, AlreadyExists | Changed(_) | IsAFolder(_))
+        };
+        match write(path) {
+            Ok(_) => return Ok(()),
+            Err(FileError::InvalidPath(_) | FileError::PathBelow(_) | FileError::NotAFolder(_)) => {
             }
-            written => Ok(written?),
+            Err(error) if is_taken(&error) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let mut number = self.renamed.len();
+        loop {
+            let to = format!("/memories/salvaged/renamed-{number}");
+            match write(&to) {
+                Ok(_) => {
+                    self.renamed.push(Renamed { from: path.to_owned(), to });
+                    return Ok(());
+                }
+                Err(error) if is_taken(&error) => number = number.saturating_add(1),
+                Err(error) => return Err(error.into()),
+            }
         }
     }
 
@@ -68,4 +78,42 @@ fn create(place: &Path, credential: Credential<'_>, kdf: &KdfArgs) -> Result<Ses
     let options = VaultOptions::new().kdf_cost(kdf.cost()).session(quotas);
     let created = options.create_with(place, credential);
     created.map_err(|error| naming::creating(place, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use inmost_testing::passphrase;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Args {
+        #[command(flatten)]
+        kdf: KdfArgs,
+    }
+
+    /// A store that was salvaged before has a file with the name that is given to one without a path of its own.
+    #[test]
+    fn no_saved_file_replaces_another() {
+        let home = tempfile::tempdir().unwrap();
+        let place = home.path().join("saved");
+        let args = Args::parse_from(["salvage", "--kdf-memory-mib", "19", "--kdf-passes", "2"]);
+        let secret = passphrase();
+        let mut store = NewStore::new(&place, (&secret).into(), &args.kdf);
+        let saved = [
+            ("/memories/a/../b", "1", "/memories/salvaged/renamed-0"),
+            ("/memories/salvaged/renamed-0", "2", "/memories/salvaged/renamed-1"),
+            ("/memories/salvaged/renamed-2", "3", "/memories/salvaged/renamed-2"),
+            ("/memories/a/../c", "4", "/memories/salvaged/renamed-3"),
+        ];
+        for (path, text, _) in saved {
+            store.save(path, text).unwrap();
+        }
+        let files = store.session.as_ref().unwrap().files();
+        for (_, text, at) in saved {
+            assert_eq!(files.read(at).unwrap().as_str(), text, "{at}");
+        }
+        assert_eq!(store.close().len(), 3);
+    }
 }

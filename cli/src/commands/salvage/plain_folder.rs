@@ -27,9 +27,16 @@ impl<'a> PlainFolder<'a> {
         if place.is_some_and(|place| self.write(&place, text).is_ok()) {
             return Ok(());
         }
-        let name = format!("renamed-{}", self.renamed.len());
-        let place = Path::new("salvaged").join(&name);
-        self.write(&place, text).map_err(|error| self.failed(&error))?;
+        let mut number = self.renamed.len();
+        let place = loop {
+            let place = Path::new("salvaged").join(format!("renamed-{number}"));
+            match self.write(&place, text) {
+                Ok(()) => break place,
+                // A store that was salvaged before has files with such names.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                Err(error) => return Err(self.failed(&error)),
+            }
+        };
         let to = self.folder.join(place).display().to_string();
         self.renamed.push(Renamed { from: path.to_owned(), to });
         Ok(())
@@ -75,6 +82,7 @@ mod tests {
         let mut plain = PlainFolder::new(&folder);
         let long = format!("/memories/{}", "n".repeat(300));
         for (path, text) in [
+            ("/memories/salvaged/renamed-0", "0"),
             ("/memories/a", "1"),
             ("/memories/a", "2"),
             ("/memories/a/b", "3"),
@@ -85,7 +93,7 @@ mod tests {
         }
         let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
         assert_eq!(read("a"), "1");
-        for (number, text) in ["2", "3", "4", "5"].into_iter().enumerate() {
+        for (number, text) in ["0", "2", "3", "4", "5"].into_iter().enumerate() {
             assert_eq!(read(&format!("salvaged/renamed-{number}")), text);
         }
         assert_eq!(plain.into_renamed().len(), 4);

@@ -122,16 +122,15 @@ impl Device {
             todo.retain(|(id, _, want)| {
                 in_the_way(&want.path, id, &at).all(|other| moving.contains(&other))
             });
-            if todo.len() == before
-                && let Some((id, shown, _)) = todo.first()
-            {
-                // Files want each other's paths. One steps aside.
-                let old = from.get(id).map_or("", String::as_str);
-                let aside = aside(*id);
-                if old == aside {
+            if todo.len() == before {
+                // Files want each other's paths. One steps aside, and if that frees no path, another one.
+                let next = todo.iter().find(|(id, ..)| from.get(id) != Some(&aside(*id)));
+                let Some((id, shown, _)) = next else {
                     done.is_overtaken = true;
                     break;
-                }
+                };
+                let old = from.get(id).map_or("", String::as_str);
+                let aside = aside(*id);
                 let version = done.versions.get(id).copied().unwrap_or(shown.version);
                 let moved = store.rename(old, &aside, version);
                 if !done.note(*id, moved)? {

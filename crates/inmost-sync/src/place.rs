@@ -80,6 +80,17 @@ impl FolderPlace {
     }
 }
 
+/// Makes the names in a folder durable. Some file systems, such as folders that a virtual machine shares, offer no sync of a folder; an
+/// object that is lost there is put again.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    match File::open(folder)?.sync_all() {
+        Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
+            Ok(())
+        }
+        synced => synced,
+    }
+}
+
 impl Place for FolderPlace {
     fn list(&self) -> io::Result<BTreeSet<Dot>> {
         let mut dots = BTreeSet::new();
@@ -91,8 +102,15 @@ impl Place for FolderPlace {
                 continue;
             }
             let objects = match fs::read_dir(log.path()) {
-                // Its device has removed it since.
-                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                // Its device has removed it since, or another user has written it.
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        ErrorKind::NotFound | ErrorKind::PermissionDenied
+                    ) =>
+                {
+                    continue;
+                }
                 objects => objects?,
             };
             for object in objects {
@@ -141,8 +159,8 @@ impl Place for FolderPlace {
         drop(file);
         fs::rename(&temporary, &path)?;
         if cfg!(unix) {
-            File::open(folder)?.sync_all()?;
-            File::open(&self.folder)?.sync_all()?;
+            sync_folder(folder)?;
+            sync_folder(&self.folder)?;
         }
         Ok(())
     }

@@ -354,12 +354,13 @@ pub(crate) fn run(
         // What was captured meanwhile.
         *sent += run.device.flush(place, &whole)?;
     }
-    report.sent = sent?;
+    // Also in a place that takes no more: this makes room.
     let kept = run.device.outbox.len();
     let removed = run.device.collect(place, &listed)?;
     if run.device.outbox.len() != kept {
         run.save()?;
     }
+    report.sent = sent?;
     report.unforgotten = run.device.unforgotten(&listed.difference(&removed).copied().collect());
     let shown = run.device.shown.values();
     let copies = shown.filter(|shown| shown.copy_of.is_some()).map(|shown| shown.path.clone());

@@ -242,6 +242,25 @@ fn renames_deletions_and_swaps_reach_the_other_device() {
     assert!(tree.iter().any(|(_, text)| text == expected[1].1), "{tree:?}");
 }
 
+/// A note became a folder that two others moved into. Where the first id was that of a file that is in nobody's way, no rename was made.
+/// The ids are random, so eight tries are made.
+#[test]
+fn files_that_want_paths_below_one_another_all_arrive() {
+    for _ in 0..8 {
+        let (place, laptop, desk) = pair();
+        for name in ["a", "b", "c"] {
+            laptop.write(name, &format!("{name}\n"));
+        }
+        quiet(&place, &laptop, &desk);
+        let session = laptop.session.files();
+        for (old, new) in [("b", "t"), ("a", "b"), ("t", "a/y"), ("c", "a/x")] {
+            session.rename(&format!("/memories/{old}"), &format!("/memories/{new}")).unwrap();
+        }
+        quiet(&place, &laptop, &desk);
+        assert_eq!(desk.tree(), files(&[("a/x", "c\n"), ("a/y", "b\n"), ("b", "a\n")]));
+    }
+}
+
 #[test]
 fn files_that_were_swapped_or_edited_after_an_interrupted_round_are_not_made_again() {
     let mut made = 0;

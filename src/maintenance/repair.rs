@@ -139,13 +139,12 @@ impl Vault {
         if let Some(mark) = mark {
             anchor.renew(storage, &mark);
         }
-        // The store is repaired. If a failing disk refuses the rest, the note makes the next unlock do it. The records that were
-        // lost may be all of them, with their folder.
-        if let Ok(()) | Err(StorageError::Missing) =
-            storage.set_aside(old, note.kept_header.as_deref())
-        {
-            let _ = storage.finish_rewrite();
+        match storage.set_aside(old, note.kept_header.as_deref()) {
+            // The records that were lost may be all of them, with their folder.
+            Err(StorageError::Missing) => {}
+            set_aside => set_aside?,
         }
+        storage.finish_rewrite()?;
         if forged_history {
             let names = [Name::new("(history)")];
             report.add_lost(&names, Kind::History.describe(), "has a form that no store writes");

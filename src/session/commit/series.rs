@@ -228,10 +228,10 @@ impl<'env> Series<'_, 'env> {
             // It can still be refused, and then no later call may succeed.
             return Ok(Ran::Closed);
         }
-        self.rests_on = number.checked_sub(1);
         let (at, ran) = {
             let state = read(&session.inner.state);
             let open = state.open()?;
+            self.rests_on = number.checked_sub(1);
             // Under one guard: a reader may adopt another host's commit at any time, and changes of two states in one group
             // would undo it.
             if !queue.group.is_empty() && queue.base != open.version() {

@@ -154,20 +154,25 @@ fn look(
 /// Takes over a batch that the engine has applied, unless another thread has caught up with it, or with more, already.
 ///
 /// # Errors
-/// [`StoreError::CommitUnknown`] if what the other thread has caught up with does not follow the batch: the server has shown it another
-/// store than the one that it put the batch into.
+/// [`StoreError::CommitUnknown`] if what the other thread has caught up with does not follow the batch, as when the server shows it
+/// another store than the one that it put the batch into; or if that cannot be found out in time.
 fn install(state: &RwLock<State>, sealed: SealedGroup, version: u64) -> Result<Stored, StoreError> {
     let root = sealed.tag();
-    let mut state = write(state);
-    // A reader may have met a rotation, or a call have locked the session, since. The batch is stored all the same.
-    let Ok(open) = state.open_mut() else { return Ok(Stored::durably(root)) };
-    let stored = if open.version() == version {
-        open.take_over(sealed);
-        Ok(Stored::durably(root))
-    } else {
-        open.judge(&sealed)
+    let (mut stored, retry) = {
+        let mut state = write(state);
+        // A reader may have met a rotation, or a call have locked the session, since. The batch is stored all the same.
+        let Ok(open) = state.open_mut() else { return Ok(Stored::durably(root)) };
+        if open.version() == version {
+            open.take_over(sealed);
+            open.remember();
+            return Ok(Stored::durably(root));
+        }
+        open.remember();
+        (open.judge(&sealed), Retry::new(open))
     };
-    open.remember();
+    if let Err(StoreError::Unavailable(_)) = stored {
+        stored = look(state, &sealed, retry);
+    }
     match stored {
         Ok(stored @ Stored::Done { .. }) => Ok(stored),
         _ => Err(StoreError::CommitUnknown),

@@ -27,9 +27,12 @@ impl<'a> PlainFolder<'a> {
         if place.is_some_and(|place| self.write(&place, text).is_ok()) {
             return Ok(());
         }
+        let folder = Path::new("salvaged");
+        // Before the loop: that a file has this name is no reason to try another number.
+        make_folder(&self.folder.join(folder)).map_err(|error| self.failed(&error))?;
         let mut number = self.renamed.len();
         let place = loop {
-            let place = Path::new("salvaged").join(format!("renamed-{number}"));
+            let place = folder.join(format!("renamed-{number}"));
             match self.write(&place, text) {
                 Ok(()) => break place,
                 // A store that was salvaged before has files with such names.
@@ -98,5 +101,13 @@ mod tests {
         }
         assert_eq!(plain.into_renamed().len(), 4);
         assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_file_in_the_place_of_the_folder_for_the_others_ends_it() {
+        let home = tempfile::tempdir().unwrap();
+        let mut plain = PlainFolder::new(home.path());
+        plain.save("/memories/salvaged", "1").unwrap();
+        assert!(plain.save("/memories/../out", "2").is_err());
     }
 }

@@ -38,8 +38,8 @@ pub(super) enum SentRange {
     Unreadable,
 }
 
-/// Reads an object, or returns the reason why the text is none: another JSON value or a text that does not start like an object; or
-/// no JSON, or a name with an unpaired surrogate. The values of the object are checked to be JSON but not decoded.
+/// Reads an object, or returns why the text cannot be read as one: it is another JSON value, it does not start like an object, it is not
+/// valid JSON, or a name has an unpaired surrogate. The values of the object are checked to be JSON but not decoded.
 pub(super) fn object(json: &str) -> Result<Object<'_>, &'static str> {
     if !json.trim_start_matches([' ', '\t', '\n', '\r']).starts_with('{') {
         return Err(reason::NOT_AN_OBJECT);

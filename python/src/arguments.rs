@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -11,6 +11,8 @@ use pyo3::prelude::*;
 pub(crate) trait Argument<'a, 'py>: FromPyObject<'a, 'py> {
     /// The values that it may be, after "must be".
     const WHAT: &'static str;
+    /// What stands for a value that is too low.
+    const LOWEST: Option<Self> = None;
 }
 
 /// Each type with the values that an argument of it may be.
@@ -29,24 +31,29 @@ arguments! {
     usize: "a whole number from 0 on",
     NonZeroUsize: "a whole number from 1 on",
     Duration: "a timedelta from 0 on",
-    SystemTime: "a datetime with a time zone",
     PathBuf: "a str or an os.PathLike",
     Vec<u8>: "bytes",
 }
 
+impl Argument<'_, '_> for SystemTime {
+    const WHAT: &'static str = "a datetime with a time zone";
+    // A store has no earlier times.
+    const LOWEST: Option<Self> = Some(UNIX_EPOCH);
+}
+
 /// Converts an argument: for `from_py_with`, which names it in the error.
 pub(crate) fn argument<'a, 'py, T: Argument<'a, 'py>>(given: &'a Bound<'py, PyAny>) -> PyResult<T> {
-    given.extract().map_err(|error: T::Error| {
+    given.extract().or_else(|error: T::Error| {
         let (py, error) = (given.py(), error.into());
         if error.is_instance_of::<PyTypeError>(py) {
-            wrong_type(given, T::WHAT)
+            Err(wrong_type(given, T::WHAT))
         } else if error.is_instance_of::<PyValueError>(py)
             || error.is_instance_of::<PyOverflowError>(py)
         {
-            wrong_value(py, &format!("must be {}", T::WHAT))
+            T::LOWEST.ok_or_else(|| wrong_value(py, &format!("must be {}", T::WHAT)))
         } else {
             // An exception of the object itself.
-            error
+            Err(error)
         }
     })
 }

@@ -1,6 +1,6 @@
 //! Values that calls return, as instances of the dataclasses in the Python module `inmost._records`.
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use inmost::{
     BackupInfo, BackupReport, CheckReport, EntryKind, ExpiredFile, ExpiryHindrance, ExpiryReport,
@@ -22,7 +22,7 @@ pub(crate) fn file_version<'py>(py: Python<'py>, version: &FileVersion) -> Recor
 pub(crate) fn metadata<'py>(py: Python<'py>, metadata: &Metadata) -> Record<'py> {
     let (lines, created, modified) = match metadata.kind {
         EntryKind::File { lines, created, modified, .. } => {
-            (Some(lines), Some(created), Some(modified))
+            (Some(lines), Some(date(created)), Some(date(modified)))
         }
         _ => (None, None, None),
     };
@@ -59,7 +59,7 @@ pub(crate) fn ranked<'py>(py: Python<'py>, ranked: &Ranked) -> Record<'py> {
     let files = ranked.files.iter().map(|file| {
         let lines = file.lines.iter().map(|(number, line)| (*number, line.as_str()));
         let lines: Vec<(u64, &str)> = lines.collect();
-        record(py, "RankedFile", (file.path.as_str(), file.score, file.modified, lines))
+        record(py, "RankedFile", (file.path.as_str(), file.score, date(file.modified), lines))
     });
     let files = files.collect::<PyResult<Vec<_>>>()?;
     let damaged: Vec<&str> = ranked.damaged.iter().map(FileText::as_str).collect();
@@ -69,7 +69,7 @@ pub(crate) fn ranked<'py>(py: Python<'py>, ranked: &Ranked) -> Record<'py> {
 pub(crate) fn version<'py>(py: Python<'py>, version: &VersionInfo) -> Record<'py> {
     let path = version.path.as_ref().map(FileText::as_str);
     let old_path = version.old_path.as_ref().map(FileText::as_str);
-    let change = (version.number, version.time, version.kind.name(), version.channel.name());
+    let change = (version.number, date(version.time), version.kind.name(), version.channel.name());
     let place = (version.actor.as_str(), version.file, version.previous, path, old_path);
     let rest = (version.bytes, version.lines, version.text.name(), version.restored);
     // In three groups, because a tuple of all thirteen does not convert.
@@ -102,7 +102,8 @@ pub(crate) fn expiry_status<'py>(py: Python<'py>, status: &ExpiryStatus) -> Reco
 
 pub(crate) fn expiry_report<'py>(py: Python<'py>, report: &ExpiryReport) -> Record<'py> {
     let file = |file: &ExpiredFile| {
-        record(py, "ExpiredFile", (file.path.as_str(), file.bytes, file.last_use, file.version))
+        let last_use = date(file.last_use);
+        record(py, "ExpiredFile", (file.path.as_str(), file.bytes, last_use, file.version))
     };
     let files = report.files.iter().map(file).collect::<PyResult<Vec<_>>>()?;
     let files = PyTuple::new(py, files)?;
@@ -126,8 +127,8 @@ pub(crate) fn status<'py>(py: Python<'py>, status: &SessionStatus) -> Record<'py
 }
 
 pub(crate) fn keyslot<'py>(py: Python<'py>, slot: &SlotInfo) -> Record<'py> {
-    let kind = slot.kind().to_string();
-    record(py, "Keyslot", (slot.number(), kind, slot.label(), slot.created(), slot.is_current()))
+    let (kind, created) = (slot.kind().to_string(), date(slot.created()));
+    record(py, "Keyslot", (slot.number(), kind, slot.label(), created, slot.is_current()))
 }
 
 pub(crate) fn set_aside<'py>(py: Python<'py>, found: &SetAside) -> Record<'py> {
@@ -147,7 +148,7 @@ pub(crate) fn backup_report<'py>(py: Python<'py>, report: &BackupReport) -> Reco
 
 pub(crate) fn backup_info<'py>(py: Python<'py>, info: &BackupInfo) -> Record<'py> {
     let store = format!("{:032x}", u128::from_be_bytes(info.store));
-    record(py, "BackupInfo", (info.number, info.time, info.own_bytes, store))
+    record(py, "BackupInfo", (info.number, info.time.map(date), info.own_bytes, store))
 }
 
 pub(crate) fn sync_report(py: Python<'_>, report: Report) -> Record<'_> {
@@ -157,7 +158,7 @@ pub(crate) fn sync_report(py: Python<'_>, report: Report) -> Record<'_> {
 
 pub(crate) fn sync_status(py: Python<'_>, status: Status) -> Record<'_> {
     let member = |member: &Member| {
-        let time = UNIX_EPOCH.checked_add(Duration::from_millis(member.time));
+        let time = UNIX_EPOCH.checked_add(Duration::from_millis(member.time)).map(date);
         record(py, "SyncMember", (member.label.as_str(), time))
     };
     let members = status.members.iter().map(member).collect::<PyResult<Vec<_>>>()?;
@@ -174,6 +175,14 @@ pub(crate) fn check_report<'py>(py: Python<'py>, report: &CheckReport) -> Record
     let fields = (records, files, bytes, report.orphans, problems, report.unlisted);
     record(py, "CheckReport", fields)
 }
+
+/// A time that a `datetime` can have in every time zone. A file may have a later one, from a mount or a plain folder.
+fn date(time: SystemTime) -> SystemTime {
+    UNIX_EPOCH.checked_add(LAST).map_or(time, |last| time.min(last))
+}
+
+/// Until 9999-12-31, since 1970.
+const LAST: Duration = Duration::from_secs(253_402_214_400);
 
 fn record<'py>(py: Python<'py>, class: &str, fields: impl PyCallArgs<'py>) -> Record<'py> {
     py.import("inmost._records")?.getattr(class)?.call1(fields)

@@ -1,4 +1,7 @@
-"""Values that calls take and return. None of them shows a text or a path when it is printed."""
+"""Values that calls take and return. None of them shows a text or a path when it is printed.
+
+A time after the year 9999, which a file may have, is 9999-12-31 here.
+"""
 
 from __future__ import annotations
 

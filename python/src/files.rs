@@ -239,7 +239,7 @@ impl Files {
         text: Text<'_>,
         condition: &Bound<'py, PyAny>,
     ) -> Record<'py> {
-        let condition = precondition(condition)?;
+        let condition = precondition(condition, "condition")?;
         let version =
             self.shared.with(py, |store| store.files().write_if(&path, &text, &condition))?;
         records::file_version(py, &version)
@@ -252,7 +252,7 @@ impl Files {
         path: Text<'_>,
         condition: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let condition = precondition(condition)?;
+        let condition = precondition(condition, "condition")?;
         self.shared.with(py, |store| store.unlocked().remove_if(&path, &condition))
     }
 
@@ -264,8 +264,25 @@ impl Files {
         new: Text<'_>,
         condition: &Bound<'_, PyAny>,
     ) -> PyResult<u64> {
-        let condition = precondition(condition)?;
+        let condition = precondition(condition, "condition")?;
         self.shared.with(py, |store| store.unlocked().rename_if(&old, &new, &condition))
+    }
+
+    /// Moves a file into the place of another if the conditions hold for both.
+    fn replace_if<'py>(
+        &self,
+        py: Python<'py>,
+        old: Text<'_>,
+        new: Text<'_>,
+        moved: &Bound<'py, PyAny>,
+        replaced: &Bound<'py, PyAny>,
+    ) -> Record<'py> {
+        let (moved, replaced) =
+            (precondition(moved, "moved")?, precondition(replaced, "replaced")?);
+        let version = self
+            .shared
+            .with(py, |store| store.unlocked().replace_if(&old, &new, &moved, &replaced))?;
+        records::file_version(py, &version)
     }
 }
 
@@ -324,14 +341,14 @@ impl Owned {
 
 /// What must be at a path: `None` for nothing, or the version number or the hash of an `inmost.Precondition` or an
 /// `inmost.FileVersion`.
-fn precondition(given: &Bound<'_, PyAny>) -> PyResult<Precondition> {
+fn precondition(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Precondition> {
     if given.is_none() {
         return Ok(Precondition::Absent);
     }
     let attribute = |name| {
         let what = "a FileVersion, a Precondition, or None for no file";
         let found = given.getattr(name).map_err(|_| wrong_type(given, what));
-        named(given.py(), "condition", found)
+        named(given.py(), argument, found)
     };
     let version = named(given.py(), "version", optional::<u64>(&attribute("version")?))?;
     if let Some(version) = version {

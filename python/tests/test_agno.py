@@ -129,6 +129,28 @@ def test_a_write_is_conditional_on_the_version(store: inmost.Store) -> None:
     assert files.read("a.md") == "coffee" and files.delete("a.md", expected_version=second.version)
 
 
+def test_a_move_that_fails_replaces_nothing(store: inmost.Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = InmostFS(store, on_store_error=lambda _: None)
+    backend.write("n", "a.md", "tea")
+    backend.write("n", "b.md", "coffee")
+
+    class Failing:
+        """The files of a store that fails at a move."""
+
+        def __getattr__(self, name: str) -> Any:
+            if name in ("rename_if", "replace_if"):
+                raise errors.Locked
+            return getattr(store.files, name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(backend, "_files", Failing())
+        with pytest.raises(FileSystemError):
+            backend.move("n", "a.md", "b.md", overwrite=True)
+    assert (backend.read("n", "a.md"), backend.read("n", "b.md")) == ("tea", "coffee")
+    assert backend.move("n", "a.md", "b.md", overwrite=True).size_bytes == 3
+    assert (backend.read("n", "a.md"), backend.read("n", "b.md")) == (None, "tea")
+
+
 def test_no_line_of_eight_threads_is_lost(store: inmost.Store) -> None:
     fs = InmostFS(store)
     with ThreadPoolExecutor(8) as threads:

@@ -36,6 +36,8 @@ def methods(tmp_path: Path) -> Iterator[tuple[str, Callable[..., object], dict[s
         "number": 1,
         "first": 1,
         "condition": None,
+        "moved": None,
+        "replaced": None,
         "record": True,
         "unused_for": timedelta(days=1),
         "keep": None,

@@ -210,10 +210,29 @@ def test_no_update_is_lost_with_preconditions(store: inmost.Store) -> None:
     assert now is not None
     number = files.rename_if("/memories/n", "/memories/m", now)
     assert number > now.version
+    draft = files.write_if("/memories/draft", "4", None)
+    with pytest.raises(errors.Changed) as raised:
+        files.replace_if("/memories/draft", "/memories/m", draft, now)
+    assert raised.value.current is not None and raised.value.current.version == number
+    number = files.replace_if("/memories/draft", "/memories/m", draft, raised.value.current).version
+    assert files.read("/memories/m") == "4" and files.version("/memories/draft") is None
     files.remove_if("/memories/m", Precondition.of_version(number))
     with pytest.raises(errors.Changed) as raised:
         files.remove_if("/memories/m", now)
     assert raised.value.current is None
+
+
+def test_a_time_that_no_datetime_has_is_cut(store: inmost.Store) -> None:
+    late = datetime.max.replace(tzinfo=timezone(timedelta(hours=-12)))
+    early = datetime(1969, 7, 20, tzinfo=timezone.utc)
+    store.files.write_many([NewFile("/memories/late", "tea", late, late), NewFile("/memories/early", "tea", early, early)])
+    times = {entry.name: entry.metadata.modified for entry in store.files.list()}
+    assert times == {
+        "late": datetime(9999, 12, 31, tzinfo=timezone.utc),
+        "early": datetime(1970, 1, 1, tzinfo=timezone.utc),
+    }
+    assert [entry.metadata.created for entry in store.files.walk()] == [times["early"], times["late"]]
+    assert len(store.files.rank("tea", since=early).files) == 2
 
 
 def test_unused_files_expire() -> None:

@@ -560,6 +560,14 @@ class Files:
     def rename_if(self, old: str, new: str, condition: FileVersion | Precondition) -> int:
         """Moves a file if the condition holds for the old path. Returns the number of the change."""
 
+    def replace_if(
+        self, old: str, new: str, moved: FileVersion | Precondition, replaced: FileVersion | Precondition
+    ) -> FileVersion:
+        """Moves a file into the place of another if the conditions hold for the old and the new path.
+
+        This is one atomic step. The file at the new path keeps its history. Returns its new state.
+        """
+
 @final
 class History:
     """The history of a store. While it is on, every change of a file leaves a version behind, encrypted."""

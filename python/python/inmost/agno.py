@@ -152,7 +152,7 @@ class InmostFS(BaseFS):
 
     @_reported
     def move(self, namespace: str, src: str, dst: str, *, overwrite: bool = False, user_id: str = "") -> FileMeta:
-        """Moves a file. Without `overwrite`, it is one atomic step."""
+        """Moves a file, in one atomic step."""
         old, new = self._place(namespace, user_id, src), self._place(namespace, user_id, dst)
         while True:
             try:
@@ -160,10 +160,12 @@ class InmostFS(BaseFS):
                 if version is None:
                     raise FileNotFoundError(f"file not found: {src}")
                 if old != new:
-                    if overwrite:
-                        self.delete(namespace, dst, user_id=user_id)
-                    number = self._files.rename_if(old, new, version)
-                    version = FileVersion(number, version.bytes, version.sha256)
+                    replaced = self._files.version(new) if overwrite else None
+                    if replaced is None:
+                        number = self._files.rename_if(old, new, version)
+                        version = FileVersion(number, version.bytes, version.sha256)
+                    else:
+                        version = self._files.replace_if(old, new, version, replaced)
                 return _meta(dst, version, user_id)
             except Changed:
                 continue

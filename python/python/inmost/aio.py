@@ -217,6 +217,7 @@ class Files(_Part[native.Files]):
     write_if = _Call(native.Files.write_if)
     remove_if = _Call(native.Files.remove_if)
     rename_if = _Call(native.Files.rename_if)
+    replace_if = _Call(native.Files.replace_if)
 
 
 class History(_Part[native.History]):

@@ -1,5 +1,6 @@
 //! What happens to the contents of files: opening, reading, writing and saving.
 
+use std::mem;
 use std::time::SystemTime;
 
 use fuser::{Errno, FileAttr};
@@ -39,6 +40,13 @@ impl Tree {
         file.handles = file.handles.saturating_add(1);
         file.writers = file.writers.saturating_add(u32::from(access.writes));
         Ok(file.losses)
+    }
+
+    /// Whether the kernel may have the length of another version than that of an open file: then it has to be told.
+    pub(crate) fn is_news(&mut self, ino: u64) -> bool {
+        let Ok(file) = self.file(ino) else { return false };
+        let version = file.buffer.as_ref().and_then(|buffer| buffer.base);
+        mem::replace(&mut file.told, version) != version
     }
 
     /// Reads the text of a file again if the store has a newer one, unless a program writes to the one that it knows.

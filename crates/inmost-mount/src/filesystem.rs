@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use fuser::{
     BsdFileFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation,
-    INodeNo, InitFlags, KernelConfig, LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate,
-    ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs,
-    ReplyWrite, Request, TimeOrNow, WriteFlags,
+    INodeNo, InitFlags, KernelConfig, LockOwner, Notifier, OpenFlags, RenameFlags, ReplyAttr,
+    ReplyCreate, ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyOpen,
+    ReplyStatfs, ReplyWrite, Request, TimeOrNow, WriteFlags,
 };
 
 use crate::contents::Access;
@@ -22,6 +22,8 @@ use crate::tree::{Listed, ROOT, Tree};
 pub(crate) struct MemoryFolder {
     tree: Arc<Mutex<Tree>>,
     is_read_only: bool,
+    /// Tells the kernel what to forget; there once it is mounted.
+    notifier: Arc<OnceLock<Notifier>>,
     /// The folders that are being listed.
     listings: Mutex<HashMap<u64, Arc<Listing>>>,
     next: AtomicU64,
@@ -30,8 +32,13 @@ pub(crate) struct MemoryFolder {
 type Listing = Vec<Listed>;
 
 impl MemoryFolder {
-    pub(crate) fn new(tree: Arc<Mutex<Tree>>, is_read_only: bool) -> Self {
-        Self { tree, is_read_only, listings: Mutex::default(), next: AtomicU64::new(1) }
+    pub(crate) fn new(
+        tree: Arc<Mutex<Tree>>,
+        is_read_only: bool,
+        notifier: Arc<OnceLock<Notifier>>,
+    ) -> Self {
+        let (listings, next) = (Mutex::default(), AtomicU64::new(1));
+        Self { tree, is_read_only, notifier, listings, next }
     }
 
     /// Runs a call, unless the store is locked.
@@ -233,8 +240,18 @@ impl Filesystem for MemoryFolder {
     }
 
     fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        match self.run(|tree| tree.open(ino.0, request.pid(), access(flags.0))) {
-            Ok(handle) => reply.opened(FileHandle(handle), FopenFlags::empty()),
+        let opened = self.run(|tree| {
+            let handle = tree.open(ino.0, request.pid(), access(flags.0))?;
+            Ok((handle, tree.is_news(ino.0)))
+        });
+        match opened {
+            Ok((handle, is_news)) => {
+                // Before the answer, so that nothing is read by an old length. Without pages, the kernel waits for nothing here.
+                if let Some(notifier) = self.notifier.get().filter(|_| is_news) {
+                    let _ = notifier.inval_inode(ino, -1, 0);
+                }
+                reply.opened(FileHandle(handle), FopenFlags::empty());
+            }
             Err(error) => reply.error(error),
         }
     }

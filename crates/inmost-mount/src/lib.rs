@@ -25,7 +25,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -113,12 +113,14 @@ impl Mount {
             MountOption::DefaultPermissions,
             if options.is_read_only { MountOption::RO } else { MountOption::RW },
         ];
-        let served = MemoryFolder::new(Arc::clone(&tree), options.is_read_only);
+        let told = Arc::new(OnceLock::new());
+        let served = MemoryFolder::new(Arc::clone(&tree), options.is_read_only, Arc::clone(&told));
         let session = place.open().and_then(|()| Session::new(served, &folder, &config));
         // In any case.
         place.close()?;
         let session = session.map_err(MountError::Mounting)?;
         let notifier = session.notifier();
+        let _ = told.set(notifier.clone());
         thread::spawn(move || notify(&notifier, &received));
         let watched = Arc::downgrade(&tree);
         thread::spawn(move || watch(&watched));

@@ -24,6 +24,8 @@ pub(crate) struct File {
     /// Its number in the store; `None` if it is not there.
     pub(crate) number: Option<u64>,
     pub(crate) is_scratch: bool,
+    /// The version whose length the kernel has, if it can have no other.
+    pub(crate) told: Option<u64>,
     pub(crate) handles: u32,
     /// Those of them that write at places of their own: the text that they know must not change under them.
     pub(crate) writers: u32,

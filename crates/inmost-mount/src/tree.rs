@@ -265,7 +265,11 @@ impl Tree {
         let node = self.nodes.entry(ino).or_insert_with(|| Node {
             path: None,
             lookups: 0,
-            what: What::File(Box::new(File { number: Some(number), ..File::default() })),
+            what: What::File(Box::new(File {
+                number: Some(number),
+                told: Some(version),
+                ..File::default()
+            })),
         });
         node.path = Some(path.to_owned());
         let base = node.file().and_then(|file| file.buffer.as_ref()).map(|buffer| buffer.base);
@@ -502,11 +506,14 @@ impl Tree {
                         } else {
                             self.of_metadata(ino, &path, &entry.metadata)
                         };
-                        let number = match entry.metadata.kind {
-                            EntryKind::File { number, .. } => Some(number),
-                            _ => None,
+                        let (number, version) = match entry.metadata.kind {
+                            EntryKind::File { number, version, .. } => {
+                                (Some(number), Some(version).filter(|_| !is_open))
+                            }
+                            _ => (None, None),
                         };
-                        entries.insert(entry.name, (attributes, number));
+                        let name = entry.name.clone();
+                        entries.insert(entry.name, Listed { name, attributes, number, version });
                     }
                 }
                 Err(FileError::NotFound) => {}
@@ -516,12 +523,9 @@ impl Tree {
         for (name, ino) in self.children(&folder) {
             let attributes = self.attributes(ino)?;
             let number = self.nodes.get(&ino).and_then(|node| node.file()?.number);
-            entries.insert(name, (attributes, number));
+            entries.insert(name.clone(), Listed { name, attributes, number, version: None });
         }
-        let entries = entries.into_iter();
-        let listed =
-            entries.map(|(name, (attributes, number))| Listed { name, attributes, number });
-        Ok(listed.collect())
+        Ok(entries.into_values().collect())
     }
 
     /// What is in memory in a folder: names and inodes.
@@ -540,16 +544,20 @@ impl Tree {
     /// Takes note of an entry of a listing that the kernel gets with its attributes. It may have been forgotten meanwhile.
     pub(crate) fn listed(&mut self, folder: u64, entry: &Listed) {
         let ino = entry.attributes.ino.0;
-        if let Ok(folder) = self.folder(folder)
+        if let Some(node) = self.nodes.get_mut(&ino) {
+            if let Some(file) = node.file_mut().filter(|file| file.told != entry.version) {
+                file.told = None;
+            }
+        } else if let Ok(folder) = self.folder(folder)
             && let path = format!("{folder}/{}", entry.name)
-            && !self.nodes.contains_key(&ino)
             // A listing may be older than what another program has put there.
             && !self.paths.contains_key(&path)
             && entry.number.is_none_or(|number| !self.numbers.contains_key(&number))
         {
             let what = if let Some(number) = entry.number {
                 self.numbers.insert(number, ino);
-                What::File(Box::new(File { number: Some(number), ..File::default() }))
+                let (number, told) = (Some(number), entry.version);
+                What::File(Box::new(File { number, told, ..File::default() }))
             } else {
                 What::Folder { is_kept: false }
             };
@@ -566,6 +574,8 @@ pub(crate) struct Listed {
     pub(crate) attributes: FileAttr,
     /// The number of a file of the store.
     pub(crate) number: Option<u64>,
+    /// The version that its attributes are of; `None` if its text is in memory.
+    pub(crate) version: Option<u64>,
 }
 
 /// The inode of the root folder.

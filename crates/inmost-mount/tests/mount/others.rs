@@ -127,6 +127,20 @@ fn a_file_that_is_written_anew_follows_from_the_version_that_was_read() {
     assert_eq!(mount.stored("a.md").unwrap(), "very last\n");
 }
 
+/// The kernel still knows the old length then.
+#[test]
+fn a_text_that_others_have_made_longer_is_read_to_its_end() {
+    let Some(mount) = mounted() else { return };
+    let files = mount.session.files();
+    for round in 0..50 {
+        let (path, at) = (format!("/memories/{round}.md"), mount.at(&format!("{round}.md")));
+        files.write(&path, "one\n").unwrap();
+        assert_eq!(fs::metadata(&at).unwrap().len(), 4);
+        files.append(&path, "theirs\n").unwrap();
+        assert_eq!(fs::read_to_string(&at).unwrap(), "one\ntheirs\n");
+    }
+}
+
 #[test]
 fn a_reader_sees_a_change_of_others_without_opening_the_file_again() {
     let Some(mount) = mounted() else { return };

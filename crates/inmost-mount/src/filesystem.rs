@@ -29,7 +29,11 @@ pub(crate) struct MemoryFolder {
     next: AtomicU64,
 }
 
-type Listing = Vec<Listed>;
+struct Listing {
+    entries: Vec<Listed>,
+    /// The state of the tree then.
+    state: (u64, Option<u64>),
+}
 
 impl MemoryFolder {
     pub(crate) fn new(
@@ -330,7 +334,9 @@ impl Filesystem for MemoryFolder {
     }
 
     fn opendir(&self, _: &Request, ino: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        match self.run(|tree| tree.list(ino.0)) {
+        let listed =
+            self.run(|tree| Ok(Listing { entries: tree.list(ino.0)?, state: tree.state() }));
+        match listed {
             Ok(listing) => {
                 let handle = self.next.fetch_add(1, Ordering::Relaxed);
                 lock(&self.listings).insert(handle, Arc::new(listing));
@@ -353,8 +359,10 @@ impl Filesystem for MemoryFolder {
         }
         let Some(listing) = self.listing(handle) else { return reply.error(Errno::EBADF) };
         let own = DOTS.iter().map(|name| (*name, ino, FileType::Directory));
-        let below =
-            listing.iter().map(|it| (it.name.as_str(), it.attributes.ino, it.attributes.kind));
+        let below = listing
+            .entries
+            .iter()
+            .map(|it| (it.name.as_str(), it.attributes.ino, it.attributes.kind));
         let from = usize::try_from(offset).unwrap_or(usize::MAX);
         for (index, (name, ino, kind)) in own.chain(below).enumerate().skip(from) {
             if reply.add(ino, position(index).saturating_add(1), kind, name) {
@@ -374,21 +382,33 @@ impl Filesystem for MemoryFolder {
     ) {
         let Some(listing) = self.listing(handle) else { return reply.error(Errno::EBADF) };
         let mut tree = lock(&self.tree);
-        let own = match tree.reader().and_then(|_| tree.attributes(ino.0)) {
+        let own = tree.reader().and_then(|_| Ok((tree.attributes(ino.0)?, tree.folder(ino.0)?)));
+        let (own, folder) = match own {
             Ok(own) => own,
             Err(error) => return reply.error(error),
         };
-        let own = DOTS.iter().map(|name| (*name, &own, None));
-        let below = listing.iter().map(|it| (it.name.as_str(), &it.attributes, Some(it)));
+        let is_old = listing.state != tree.state();
+        let own = DOTS.iter().map(|name| (*name, own, None));
+        let below = listing.entries.iter().map(|it| (it.name.as_str(), it.attributes, Some(it)));
         let from = usize::try_from(offset).unwrap_or(usize::MAX);
-        for (index, (name, attributes, listed)) in own.chain(below).enumerate().skip(from) {
+        for (index, (name, mut attributes, listed)) in own.chain(below).enumerate().skip(from) {
+            if is_old && listed.is_some() {
+                // The kernel would take old attributes for the present ones.
+                match tree.entry_if_any(&format!("{folder}/{name}")) {
+                    Ok(Some(now)) => attributes = now,
+                    Ok(None) => continue,
+                    Err(error) => return reply.error(error),
+                }
+            }
             let next = position(index).saturating_add(1);
-            if reply.add(attributes.ino, next, name, &TTL, attributes, Generation(0)) {
+            if reply.add(attributes.ino, next, name, &TTL, &attributes, Generation(0)) {
                 break;
             }
             // The kernel does not count the first two.
-            if let Some(listed) = listed {
-                tree.listed(ino.0, listed);
+            match listed {
+                Some(_) if is_old => tree.looked_up(attributes.ino.0),
+                Some(listed) => tree.listed(ino.0, listed),
+                None => {}
             }
         }
         reply.ok();

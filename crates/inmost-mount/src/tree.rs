@@ -484,6 +484,11 @@ impl Tree {
         }
     }
 
+    /// What differs once somebody has changed something, here at once or elsewhere.
+    pub(crate) fn state(&self) -> (u64, Option<u64>) {
+        (self.changes, self.followed)
+    }
+
     /// The entries of a folder, with their attributes.
     pub(crate) fn list(&mut self, ino: u64) -> Result<Vec<Listed>, Errno> {
         let folder = self.folder(ino)?;

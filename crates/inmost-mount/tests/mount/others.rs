@@ -2,7 +2,7 @@
 //! overwritten.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::io::{Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -138,6 +138,34 @@ fn a_text_that_others_have_made_longer_is_read_to_its_end() {
         assert_eq!(fs::metadata(&at).unwrap().len(), 4);
         files.append(&path, "theirs\n").unwrap();
         assert_eq!(fs::read_to_string(&at).unwrap(), "one\ntheirs\n");
+    }
+}
+
+#[test]
+fn a_long_listing_does_not_bring_an_old_length_back() {
+    let Some(mount) = mounted() else { return };
+    let files = mount.session.files();
+    for round in 0..3 {
+        let folder = format!("{round}");
+        for number in 0..500 {
+            files.write(&format!("/memories/{folder}/{number:03}-of-many.md"), "one\n").unwrap();
+        }
+        let mut listing = fs::read_dir(mount.at(&folder)).unwrap();
+        let first = listing.next().unwrap().unwrap();
+        let (last, gone) = (format!("{folder}/499-of-many.md"), format!("{folder}/498-of-many.md"));
+        append(&mount, &last).write_all(b"more\n").unwrap();
+        fs::remove_file(mount.at(&gone)).unwrap();
+        fs::metadata(first.path()).unwrap();
+        // The kernel asks for attributes with the names where a program looks at files.
+        let seen = listing.map(|entry| fs::metadata(entry.unwrap().path()).map(|it| it.len()));
+        let seen: Vec<u64> = seen.map(Result::unwrap_or_default).collect();
+        assert_eq!(seen.iter().sum::<u64>(), 498 * 4 + 5, "what is gone counts as no length");
+        assert_eq!(seen.len(), 498);
+        let mut file = open(&mount, &last);
+        file.seek(SeekFrom::End(0)).unwrap();
+        file.write_all(b"end\n").unwrap();
+        drop(file);
+        assert_eq!(mount.stored(&last).unwrap(), "one\nmore\nend\n");
     }
 }
 

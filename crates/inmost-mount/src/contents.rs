@@ -30,10 +30,10 @@ impl Tree {
         }
         if !self.node(ino)?.is_in_memory() {
             self.refresh(ino)?;
-            let file = self.file(ino)?;
-            let version = file.buffer.as_ref().and_then(|buffer| buffer.base);
-            if let (Some(number), Some(version), true) = (file.number, version, access.reads) {
-                self.reads.has_read(Process::of(thread), number, version);
+            // A program that also writes may have the file emptied before it reads it.
+            let is_empty = self.file(ino)?.buffer.as_ref().is_some_and(|buffer| buffer.len() == 0);
+            if access.reads {
+                self.has_read(ino, is_empty || !access.writes, thread);
             }
         }
         let file = self.file(ino)?;
@@ -126,6 +126,28 @@ impl Tree {
             self.refresh(ino)?;
         }
         self.file(ino)?.buffer.as_mut().ok_or(Errno::ESTALE)
+    }
+
+    /// The bytes that a program reads from an offset.
+    pub(crate) fn read(&mut self, ino: u64, offset: u64, thread: u32) -> Result<&[u8], Errno> {
+        self.buffer(ino)?;
+        let file = self.file(ino)?;
+        // Else it knows them since it has opened the file.
+        if file.writers > 0 || file.handles > 1 {
+            self.has_read(ino, offset == 0, thread);
+        }
+        Ok(self.buffer(ino)?.bytes())
+    }
+
+    /// Notes that a program has an open file to read. It knows a newer version than before once it has read its start.
+    fn has_read(&mut self, ino: u64, is_start: bool, thread: u32) {
+        let Ok(file) = self.file(ino) else { return };
+        let version = file.buffer.as_ref().and_then(|buffer| buffer.base);
+        let (Some(number), Some(version)) = (file.number, version) else { return };
+        let process = Process::of(thread);
+        if is_start || self.reads.version(process, number).is_none() {
+            self.reads.has_read(process, number, version);
+        }
     }
 
     /// Writes bytes; for a handle that appends, at the end.

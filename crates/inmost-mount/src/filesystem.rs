@@ -262,7 +262,7 @@ impl Filesystem for MemoryFolder {
 
     fn read(
         &self,
-        _: &Request,
+        request: &Request,
         ino: INodeNo,
         _: FileHandle,
         offset: u64,
@@ -272,8 +272,8 @@ impl Filesystem for MemoryFolder {
         reply: ReplyData,
     ) {
         let mut tree = lock(&self.tree);
-        let bytes = match tree.reader().and_then(|_| tree.buffer(ino.0)) {
-            Ok(buffer) => buffer.bytes(),
+        let bytes = match tree.reader().and_then(|_| tree.read(ino.0, offset, request.pid())) {
+            Ok(bytes) => bytes,
             Err(error) => return reply.error(error),
         };
         let from = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());

@@ -2,8 +2,9 @@
 //! overwritten.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
+use std::process::Command;
 use std::time::{Duration, UNIX_EPOCH};
 
 use inmost::SessionOptions;
@@ -110,21 +111,37 @@ fn a_program_that_writes_in_place_keeps_the_version_that_it_knows() {
 fn a_file_that_is_written_anew_follows_from_the_version_that_was_read() {
     let Some(mount) = mounted() else { return };
     let files = mount.session.files();
-    files.write("/memories/a.md", "one\n").unwrap();
-    assert_eq!(fs::read_to_string(mount.at("a.md")).unwrap(), "one\n");
-    files.write("/memories/a.md", "theirs\n").unwrap();
-    // `O_WRONLY` and `O_TRUNC`, as most programs write.
-    let mut file = File::create(mount.at("a.md")).unwrap();
-    file.write_all(b"one, edited\n").unwrap();
-    assert_eq!(errno(file.sync_all()), Errno::STALE);
-    drop(file);
-    assert_eq!(mount.stored("a.md").unwrap(), "theirs\n");
-    assert_eq!(beside(&mount, "a.md"), ["one, edited\n"]);
-    // After reading it again, the program may write it.
-    assert_eq!(fs::read_to_string(mount.at("a.md")).unwrap(), "theirs\n");
-    fs::write(mount.at("a.md"), "last\n").unwrap();
-    fs::write(mount.at("a.md"), "very last\n").unwrap();
-    assert_eq!(mount.stored("a.md").unwrap(), "very last\n");
+    for (name, reads) in [("a.md", false), ("b.md", true)] {
+        let (path, at) = (format!("/memories/{name}"), mount.at(name));
+        files.write(&path, "one\n").unwrap();
+        assert_eq!(fs::read_to_string(&at).unwrap(), "one\n");
+        files.write(&path, "theirs\n").unwrap();
+        // `O_TRUNC`, as most programs write; a second attempt knows no more.
+        for _ in 0..2 {
+            let mut file =
+                OpenOptions::new().read(reads).write(true).truncate(true).open(&at).unwrap();
+            file.write_all(b"one, edited\n").unwrap();
+            assert_eq!(errno(file.sync_all()), Errno::STALE, "{name}");
+            drop(file);
+            assert_eq!(mount.stored(name).unwrap(), "theirs\n");
+        }
+        assert_eq!(beside(&mount, name), ["one, edited\n"; 2]);
+        // After reading it again, the program may write it.
+        if reads {
+            let mut file = open(&mount, name);
+            let mut text = String::new();
+            file.read_to_string(&mut text).unwrap();
+            assert_eq!(text, "theirs\n");
+            file.set_len(0).unwrap();
+            file.write_all_at(b"last\n", 0).unwrap();
+            file.sync_all().unwrap();
+        } else {
+            assert_eq!(fs::read_to_string(&at).unwrap(), "theirs\n");
+            fs::write(&at, "last\n").unwrap();
+        }
+        fs::write(&at, "very last\n").unwrap();
+        assert_eq!(mount.stored(name).unwrap(), "very last\n");
+    }
 }
 
 /// The kernel still knows the old length then.
@@ -166,6 +183,26 @@ fn a_long_listing_does_not_bring_an_old_length_back() {
         file.write_all(b"end\n").unwrap();
         drop(file);
         assert_eq!(mount.stored(&last).unwrap(), "one\nmore\nend\n");
+    }
+}
+
+/// As with a lock: a program opens the file, waits for another one, and then reads it and writes it anew.
+#[test]
+fn a_program_knows_what_another_has_saved_once_it_reads_the_start() {
+    let Some(mount) = mounted() else { return };
+    mount.session.files().write("/memories/a.md", "1\n").unwrap();
+    for number in ["2\n", "3\n"] {
+        let mut file = open(&mount, "a.md");
+        let script = format!("printf '{number}' > a.md");
+        let mut other = Command::new("sh");
+        assert!(other.args(["-c", &script]).current_dir(mount.at("")).status().unwrap().success());
+        let mut text = String::new();
+        file.read_to_string(&mut text).unwrap();
+        assert_eq!(text, number);
+        file.set_len(0).unwrap();
+        file.write_all_at(b"own\n", 0).unwrap();
+        file.sync_all().unwrap();
+        assert_eq!(mount.stored("a.md").unwrap(), "own\n");
     }
 }
 

@@ -24,17 +24,19 @@ impl Tree {
     /// Opens a file: reads its text and its version in one call. Returns the handle: how often earlier ones have lost their text.
     pub(crate) fn open(&mut self, ino: u64, thread: u32, access: Access) -> Result<u64, Errno> {
         let file = self.file(ino)?;
-        if file.buffer.as_ref().is_some_and(|buffer| buffer.failure.is_some()) {
-            // Tried again; if it fails again, the text is still readable.
+        let is_unsaved =
+            |buffer: &Buffer| buffer.failure.is_some() || (access.reads && buffer.is_written);
+        if file.buffer.as_ref().is_some_and(is_unsaved) {
+            // What is read is a version, if it can be saved. If not, the text is still readable.
             let _ = self.save(ino);
         }
         if !self.node(ino)?.is_in_memory() {
             self.refresh(ino)?;
-            // A program that also writes may have the file emptied before it reads it.
-            let is_empty = self.file(ino)?.buffer.as_ref().is_some_and(|buffer| buffer.len() == 0);
-            if access.reads {
-                self.has_read(ino, is_empty || !access.writes, thread);
-            }
+        }
+        // A program that also writes may have the file emptied before it reads it.
+        let is_empty = self.file(ino)?.buffer.as_ref().is_some_and(|buffer| buffer.len() == 0);
+        if access.reads {
+            self.has_read(ino, is_empty || !access.writes, thread);
         }
         let file = self.file(ino)?;
         file.handles = file.handles.saturating_add(1);

@@ -4,7 +4,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, UNIX_EPOCH};
 
 use inmost::SessionOptions;
@@ -184,6 +184,36 @@ fn a_long_listing_does_not_bring_an_old_length_back() {
         drop(file);
         assert_eq!(mount.stored(&last).unwrap(), "one\nmore\nend\n");
     }
+}
+
+#[test]
+fn a_text_that_another_program_has_not_saved_yet_is_known_once_it_is_read() {
+    let Some(mount) = mounted() else { return };
+    let files = mount.session.files();
+    for is_changed in [false, true] {
+        files.write("/memories/a.md", "one\n").unwrap();
+        let script = "read go; read line < a.md; echo $line; read go; echo $line, edited > a.md";
+        let mut other = Command::new("sh");
+        other.args(["-c", script]).current_dir(mount.at(""));
+        let mut other = other.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut go = other.stdin.take().unwrap();
+        // A process that starts closes a file that is open here, and so would save it.
+        let mut file = OpenOptions::new().write(true).open(mount.at("a.md")).unwrap();
+        file.write_all(b"ONE").unwrap();
+        go.write_all(b"\n").unwrap();
+        let mut line = [0; 4];
+        other.stdout.as_mut().unwrap().read_exact(&mut line).unwrap();
+        assert_eq!(&line, b"ONE\n");
+        drop(file);
+        if is_changed {
+            files.write("/memories/a.md", "theirs\n").unwrap();
+        }
+        go.write_all(b"\n").unwrap();
+        other.wait().unwrap();
+        let text = if is_changed { "theirs\n" } else { "ONE, edited\n" };
+        assert_eq!(mount.stored("a.md").unwrap(), text);
+    }
+    assert_eq!(beside(&mount, "a.md"), ["ONE, edited\n"]);
 }
 
 /// As with a lock: a program opens the file, waits for another one, and then reads it and writes it anew.

@@ -531,7 +531,7 @@ impl Tree {
         let (mut number, mut backup) = (None, None);
         if let Some(away) = self.away.remove(path) {
             // The file that was moved away gets a new text, and stays the same file.
-            (number, buffer.base, backup) = (Some(away.number), Some(away.version), Some(away.ino));
+            (number, buffer.base, backup) = (Some(away.number), Some(away.known), Some(away));
         }
         let attributes = self.of_file(ino, 0, now());
         let file = File {

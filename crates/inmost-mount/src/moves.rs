@@ -102,16 +102,12 @@ impl Tree {
 
     /// The file of the store that a new file was to replace and has not, if it is still at its scratch name.
     fn away_again(&mut self, ino: u64) -> Result<Option<Away>, Errno> {
-        let file = self.file(ino)?;
-        let version = file.buffer.as_ref().and_then(|buffer| buffer.base);
-        let (Some(backup), Some(number), Some(version)) = (file.backup, file.number, version)
-        else {
-            return Ok(None);
-        };
-        let is_there = self.nodes.get(&backup).is_some_and(|node| {
-            node.path.is_some() && node.file().is_some_and(|file| file.is_scratch)
-        });
-        Ok(is_there.then_some(Away { number, version, ino: backup }))
+        let backup = self.file(ino)?.backup;
+        Ok(backup.filter(|backup| {
+            self.nodes.get(&backup.ino).is_some_and(|node| {
+                node.path.is_some() && node.file().is_some_and(|file| file.is_scratch)
+            })
+        }))
     }
 
     /// Removes an empty folder.
@@ -244,7 +240,7 @@ impl Tree {
         let becomes_scratch = self.scratch.has(new) && target_number.is_none();
         if becomes_scratch {
             if let Some(number) = number {
-                self.move_away(ino, old, number)?;
+                self.move_away(ino, old, number, Process::of(thread))?;
             }
             if let Some(target) = target {
                 self.discard_scratch(target, program)?;
@@ -270,14 +266,21 @@ impl Tree {
     }
 
     /// A file of the store gets a scratch name: its text moves to memory, and it stays in the store for now.
-    fn move_away(&mut self, ino: u64, old: &str, number: u64) -> Result<(), Errno> {
+    fn move_away(
+        &mut self,
+        ino: u64,
+        old: &str,
+        number: u64,
+        process: Process,
+    ) -> Result<(), Errno> {
         self.save(ino)?;
         self.refresh(ino)?;
         let file = self.file(ino)?;
         let version = file.buffer.as_ref().and_then(|buffer| buffer.base).unwrap_or_default();
         file.number = None;
         self.numbers.remove(&number);
-        self.away.insert(old.to_owned(), Away { number, version, ino });
+        let known = self.reads.version(process, number).unwrap_or(version);
+        self.away.insert(old.to_owned(), Away { number, version, known, ino });
         Ok(())
     }
 
@@ -302,9 +305,11 @@ impl Tree {
         let is_redacted = marked.is_some();
         let text = marked.unwrap_or(text);
         let is_new = target.is_none() && !self.away.contains_key(new);
-        let away = self.away.get(new).map(|away| (away.number, away.version));
+        let away = self.away.get(new).copied();
+        let is_back = away.is_some_and(|away| away.ino == ino);
         let replaced = match (target, away) {
-            (_, Some(away)) => Some(away),
+            (_, Some(away)) if is_back => Some((away.number, away.version)),
+            (_, Some(away)) => Some((away.number, away.known)),
             (Some(target), None) if self.file(target)?.number.is_some() => {
                 self.version_to_replace(new, thread)?
             }
@@ -319,6 +324,8 @@ impl Tree {
             Err(FileError::Changed(now)) => {
                 let version = now.map_or_else(|| replaced.map_or(0, |it| it.1), |now| now.version);
                 self.save_beside(new, version, &text, program)?;
+                // The file that was moved away is in its place again, and its backup is a copy.
+                self.away.remove(new);
                 return Err(Errno::ESTALE);
             }
             Err(error) => return Err(self.fail(&error)),
@@ -345,7 +352,10 @@ impl Tree {
             file.buffer = None;
         }
         self.is_stored(ino, number);
-        self.reads.has_read(Process::of(thread), number, saved.version);
+        // What comes back is no more known than before.
+        let older = away.filter(|away| is_back && away.known != away.version);
+        let known = older.map_or(saved.version, |away| away.known);
+        self.reads.has_read(Process::of(thread), number, known);
         if is_new {
             self.touch(names::parent(new));
         }
@@ -377,7 +387,7 @@ impl Tree {
             None => false,
         };
         let replaced = match self.away.get(new) {
-            Some(away) => Some((away.number, away.version)),
+            Some(away) => Some((away.number, away.known)),
             None if is_stored => self.version_to_replace(new, thread)?,
             None => None,
         };
@@ -386,6 +396,9 @@ impl Tree {
         let (number, version) = if let Some((number, version)) = replaced {
             let replaced = Precondition::Version(version);
             let now = store.files().replace_if(old, new, &moved, &replaced);
+            if matches!(now, Err(FileError::Changed(_))) {
+                self.away.remove(new);
+            }
             (number, now.map_err(|error| self.fail(&error))?.version)
         } else {
             let now = store.files().rename_if(old, new, &moved);

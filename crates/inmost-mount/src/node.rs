@@ -1,6 +1,7 @@
 //! An inode: a file or folder that the kernel or the mount knows.
 
 use crate::buffer::Buffer;
+use crate::tree::Away;
 
 /// A file or folder that the kernel or the mount knows.
 pub(crate) struct Node {
@@ -34,8 +35,8 @@ pub(crate) struct File {
     pub(crate) losses: u64,
     /// The version that open handles knew when the store was locked.
     pub(crate) known: Option<u64>,
-    /// The inode of the scratch file to which the file of the store was moved that this one is to replace, until it is saved.
-    pub(crate) backup: Option<u64>,
+    /// The file of the store, moved to a scratch name, that this one is to replace, until it is saved.
+    pub(crate) backup: Option<Away>,
     /// Where it was, if somebody else has taken it from the store.
     pub(crate) gone_from: Option<String>,
     /// While it is open, is a scratch file or has something to save.

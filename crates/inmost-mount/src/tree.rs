@@ -48,9 +48,12 @@ pub(crate) struct Tree {
 
 /// A file of the store that was moved to a scratch name. It stays in the store until the scratch file is deleted, so that a file that
 /// is written in its place is a change of it, and a crash loses nothing.
+#[derive(Clone, Copy)]
 pub(crate) struct Away {
     pub(crate) number: u64,
     pub(crate) version: u64,
+    /// The version that the process knows that has moved it: a new text replaces no other one.
+    pub(crate) known: u64,
     /// The inode of the scratch file.
     pub(crate) ino: u64,
 }

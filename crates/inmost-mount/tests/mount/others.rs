@@ -237,6 +237,34 @@ fn a_program_knows_what_another_has_saved_once_it_reads_the_start() {
 }
 
 #[test]
+fn a_backup_by_rename_does_not_make_a_newer_text_known() {
+    let Some(mount) = mounted() else { return };
+    let files = mount.session.files();
+    for way in ["new", "scratch", "lasting"] {
+        let (name, backup) = (format!("{way}.md"), format!("{way}.md~"));
+        let (path, at) = (format!("/memories/{name}"), mount.at(&name));
+        files.write(&path, "one\n").unwrap();
+        fs::read(&at).unwrap();
+        files.write(&path, "theirs\n").unwrap();
+        fs::rename(&at, mount.at(&backup)).unwrap();
+        let refused = if way == "new" {
+            let mut file = create(&at);
+            file.write_all(b"own\n").unwrap();
+            file.sync_all()
+        } else {
+            let new = if way == "scratch" { "x.tmp.1" } else { "sedXXX" };
+            fs::write(mount.at(new), "own\n").unwrap();
+            fs::rename(mount.at(new), &at)
+        };
+        assert_eq!(errno(refused), Errno::STALE, "{way}");
+        // It is in its place, and the backup is a copy.
+        assert_eq!(fs::read_to_string(&at).unwrap(), "theirs\n");
+        fs::remove_file(mount.at(&backup)).unwrap();
+        assert_eq!(mount.stored(&name).unwrap(), "theirs\n");
+    }
+}
+
+#[test]
 fn a_reader_sees_a_change_of_others_without_opening_the_file_again() {
     let Some(mount) = mounted() else { return };
     let files = mount.session.files();

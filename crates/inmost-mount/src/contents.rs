@@ -39,6 +39,13 @@ impl Tree {
             self.has_read(ino, is_empty || !access.writes, thread);
         }
         let file = self.file(ino)?;
+        if let Some(buffer) = file.buffer.as_mut().filter(|buffer| !buffer.is_changed)
+            && access.reads
+            && access.writes
+        {
+            // It may write by a mapping, which has no caller.
+            buffer.caller = Caller::of(thread);
+        }
         file.handles = file.handles.saturating_add(1);
         file.writers = file.writers.saturating_add(u32::from(access.writes));
         Ok(file.losses)
@@ -176,7 +183,10 @@ impl Tree {
             buffer.check(offset, data)?;
         }
         buffer.write(offset, data, is_append);
-        buffer.caller.clone_from(caller);
+        // What the system writes for a mapping is of the program that has opened or written the file last.
+        if caller.process != Process::default() {
+            buffer.caller.clone_from(caller);
+        }
         if offset != asked {
             let _ = self.notices.send(Notice::Inode(ino));
         }

@@ -77,3 +77,20 @@ fn programs_find_a_folder_like_any_other() {
         "{names:?}"
     );
 }
+
+#[test]
+fn a_program_may_write_a_file_anew_after_it_has_written_it_by_a_mapping() {
+    let Some(mount) = mounted() else { return };
+    fs::write(mount.at("a.md"), "tea\n").unwrap();
+    let script = r#"python3 -c "
+import mmap
+with open('a.md', 'r+b') as file, mmap.mmap(file.fileno(), 0) as text:
+    text[:3] = b'TEA'
+with open('a.md', 'w') as file:
+    file.write('last\n')
+""#;
+    run(&mount, "python3", script);
+    let log = mount.log("a.md");
+    assert!(log.iter().skip(1).all(|change| change == "modified mount:python3"), "{log:?}");
+    assert_eq!(mount.stored("a.md").unwrap(), if log.len() == 1 { "tea\n" } else { "last\n" });
+}

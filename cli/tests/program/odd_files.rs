@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::inmost::{CHEAP, Place, run};
+use crate::sync::{pair, sync};
 
 const PRECIOUS: &str = "precious";
 
@@ -46,6 +47,24 @@ fn an_engines_file_that_is_a_hard_link_is_refused() {
     let place = Place::with_store();
     link(&place, "gen-0000000000000001/db");
     place.run(["check", "--isolated"], "").expect_failure(12, "db is a hard link");
+    assert_unharmed(&place);
+}
+
+#[test]
+fn the_state_of_synchronisation_leads_to_no_other_file() {
+    let (place, _) = pair();
+    sync(&place, &place, &["init", "--name", "laptop", "PLACE"], "").expect(0);
+    fs::write(place.beside("victim"), PRECIOUS).unwrap();
+    for draft in ["sync.new", ".sync.new"] {
+        std::os::unix::fs::symlink("../victim", place.store().join(draft)).unwrap();
+    }
+    place.run(["write", "/memories/list.md"], "eggs\n").expect(0);
+    sync(&place, &place, &[], "").expect(0);
+    for what in ["link", "pipe"] {
+        put(what, &place.store().join("sync"));
+        let refused = sync(&place, &place, &[], "");
+        refused.expect_failure(1, "The state of synchronisation does not open");
+    }
     assert_unharmed(&place);
 }
 

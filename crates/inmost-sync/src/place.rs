@@ -154,10 +154,12 @@ impl Place for FolderPlace {
             _ => {}
         }
         let mut file = File::options().write(true).create_new(true).open(&temporary)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
+        let written = file.write_all(bytes).and_then(|()| file.sync_all());
         drop(file);
-        fs::rename(&temporary, &path)?;
+        // On a full place it would stay, and take room from others.
+        written
+            .and_then(|()| fs::rename(&temporary, &path))
+            .inspect_err(|_| drop(fs::remove_file(&temporary)))?;
         if cfg!(unix) {
             sync_folder(folder)?;
             sync_folder(&self.folder)?;
@@ -255,6 +257,17 @@ mod tests {
         let dot = Dot { log: LogId([1; 16]), number: 1, tag: Tag([2; 16]) };
         fs::create_dir_all(place.file(&dot)).unwrap();
         assert_eq!(place.get(&dot).unwrap(), None);
+    }
+
+    #[test]
+    fn a_put_that_fails_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = FolderPlace::open(folder.path()).unwrap();
+        let dot = Dot { log: LogId([1; 16]), number: 1, tag: Tag([2; 16]) };
+        let path = place.file(&dot);
+        fs::create_dir_all(&path).unwrap();
+        assert!(place.put(&dot, b"bytes").is_err());
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
     }
 
     #[test]

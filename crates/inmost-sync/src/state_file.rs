@@ -1,10 +1,11 @@
 //! Where the state of synchronisation is kept: a sealed file in the folder of the store.
 
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write};
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use inmost::{Session, VaultOptions};
+use inmost_engines::files;
 use inmost_format::secret::Wiped;
 
 use crate::error::SyncError;
@@ -45,39 +46,29 @@ impl StateFile<'_> {
     }
 }
 
-/// Creates a file that only its owner can open.
-fn create_private(path: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
 impl StateStore for StateFile<'_> {
     fn load(&self) -> Result<Option<Wiped<Vec<u8>>>, SyncError> {
         if self.path.to_str().is_some_and(VaultOptions::is_url) {
             return Err(SyncError::NoFolder);
         }
-        let sealed = match fs::read(&self.path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        let sealed = match files::read_small(&self.path, MOST_STATE) {
+            // A link, a pipe, or a length that no state has: this device has not written it.
+            Err(error)
+                if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::FileTooLarge) =>
+            {
+                return Err(SyncError::StateUnreadable);
+            }
             read => read.map_err(SyncError::StateUnavailable)?,
         };
+        let Some(sealed) = sealed else { return Ok(None) };
         self.session.open_sync_state(&sealed)?.map(Some).ok_or(SyncError::StateUnreadable)
     }
 
     fn save(&self, state: Wiped<Vec<u8>>) -> Result<(), SyncError> {
         let sealed = self.session.seal_sync_state(state)?;
-        let temporary = self.path.with_extension("new");
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        let write = || {
-            let mut file = create_private(&temporary)?;
-            file.write_all(&sealed)?;
-            file.sync_all()?;
-            drop(file);
-            fs::rename(&temporary, &self.path)?;
-            if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
-        };
-        write().map_err(SyncError::StateUnavailable)
+        files::replace(&self.path, &sealed).map_err(SyncError::StateUnavailable)
     }
 }
+
+/// More than the objects that wait in a state take up: no file of a crafted store fills the memory.
+const MOST_STATE: u64 = 1 << 32;

@@ -77,4 +77,4 @@ impl LocalStorage {
 }
 
 /// The files of synchronisation, and their drafts.
-const SYNC_FILES: [&str; 4] = [SYNC, "sync.new", SYNC_FORGETS, ".sync-forgets.new"];
+const SYNC_FILES: [&str; 4] = [SYNC, ".sync.new", SYNC_FORGETS, ".sync-forgets.new"];

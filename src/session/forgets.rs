@@ -79,13 +79,17 @@ fn write(open: &Open, forgets: &Forgets) -> Result<(), StoreError> {
     Ok(open.storage().write_forgets(&seal_state(keys, &mut body)?)?)
 }
 
-/// Seals a value of synchronisation under a key that follows from the master key. A rotation replaces it.
+/// Seals a value of synchronisation under a key that follows from the master key. A rotation replaces it. A one and zeros
+/// behind it hide its exact length (ISO/IEC 7816-4).
 pub(crate) fn seal_state(
     keys: &Unlocked,
     state: &mut Wiped<Vec<u8>>,
 ) -> Result<Vec<u8>, StoreError> {
     let aad = SyncStateAad { store: keys.header().store() };
     let key = keys.sync_state_key();
+    let zeros = STEP.saturating_sub(state.len() % STEP).saturating_sub(1);
+    state.append(&[1]);
+    state.append(&vec![0; zeros]);
     let (nonce, tag) =
         key.seal(&aad, state.as_mut_slice()).map_err(|_| StoreError::RandomnessFailed)?;
     Ok([&nonce.0, state.as_slice(), &tag.0].concat())
@@ -99,8 +103,13 @@ pub(crate) fn open_state(keys: &Unlocked, sealed: &[u8]) -> Option<Wiped<Vec<u8>
     let mut body = Wiped::new(body.to_vec());
     let key = keys.sync_state_key();
     key.open(&Nonce(*nonce), &aad, body.as_mut_slice(), &Tag(*tag)).ok()?;
+    let end = body.iter().rposition(|byte| *byte != 0)?;
+    body.truncate(end);
     Some(body)
 }
+
+/// What is sealed is a multiple of this long.
+const STEP: usize = 4_096;
 
 /// The first byte of the note. A state of synchronisation, which is sealed under the same key, begins with another one.
 const KIND: u8 = b'f';

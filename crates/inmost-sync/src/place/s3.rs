@@ -30,7 +30,8 @@ pub(super) struct S3Place {
 impl S3Place {
     /// The place at `s3://BUCKET/PREFIX`. Does no I/O but reading the settings of AWS.
     pub(super) fn open(location: &str) -> io::Result<Self> {
-        let server = Server::new(location);
+        let settings = Settings::read(|name| env::var(name).ok());
+        let server = Server::new(location, settings.endpoint.as_deref().unwrap_or_default());
         let invalid = |cause: &str| server.error(ErrorKind::InvalidInput, cause);
         let rest = location.strip_prefix("s3://").unwrap_or_default();
         let (name, prefix) = rest.split_once('/').unwrap_or((rest, ""));
@@ -44,7 +45,6 @@ impl S3Place {
         if !prefix.is_empty() && prefix.split('/').any(|part| matches!(part, "" | "." | "..")) {
             return Err(invalid("the prefix has an empty part, or a part `.` or `..`"));
         }
-        let settings = Settings::read(|name| env::var(name).ok());
         let (Some(key), Some(mut secret)) = (settings.key, settings.secret) else {
             return Err(server.error(
                 ErrorKind::PermissionDenied,

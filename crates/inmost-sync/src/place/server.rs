@@ -7,6 +7,7 @@ use std::time::Duration;
 use ureq::Agent;
 use ureq::http::Request;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use url::{Host, Url};
 
 /// A server that has a place. It keeps its connections.
 pub(super) struct Server {
@@ -22,8 +23,8 @@ pub(super) struct Reply {
 }
 
 impl Server {
-    /// Trusts the certificate authorities of this machine, or those of Mozilla if it has none.
-    pub(super) fn new(location: &str) -> Self {
+    /// The server at this URL. Trusts the certificate authorities of this machine, or those of Mozilla if it has none.
+    pub(super) fn new(location: &str, url: &str) -> Self {
         let found = rustls_native_certs::load_native_certs().certs;
         let roots = found.iter().map(|found| Certificate::from_der(found).to_owned());
         let roots = if found.is_empty() { RootCerts::WebPki } else { roots.into() };
@@ -39,6 +40,9 @@ impl Server {
             .timeout_per_write(Some(SILENCE))
             .timeout_recv_response(Some(SILENCE))
             .tls_config(TlsConfig::builder().root_certs(roots).build());
+        // A proxy of the environment would get what http sends to this machine alone, a password among it.
+        let is_here = Url::parse(url).is_ok_and(|url| is_here(&url));
+        let config = if is_here { config.proxy(None) } else { config };
         Self { agent: config.build().new_agent(), location: location.to_owned() }
     }
 
@@ -113,6 +117,16 @@ impl Server {
     }
 }
 
+/// Whether a URL is that of a server on this machine.
+pub(super) fn is_here(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
 /// Repeats what has failed because the server was busy or a connection broke.
 pub(super) fn repeat<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     for pause in PAUSES {
@@ -181,7 +195,7 @@ mod tests {
     }
 
     fn get(url: &str, most: usize) -> io::Result<Reply> {
-        let server = Server::new("s3://bucket");
+        let server = Server::new("s3://bucket", "http://127.0.0.1/");
         repeat(|| server.send(Request::builder().uri(url).body(&[][..]).unwrap(), most))
     }
 
@@ -203,7 +217,7 @@ mod tests {
             "507 No\r\nContent-Length: 23\r\n\r\n<Code>\x1b[31m</Code>.....",
             "302 No\r\nLocation: http://elsewhere.example/\r\nContent-Length: 0\r\n\r\n",
         ]);
-        let server = Server::new("s3://bucket");
+        let server = Server::new("s3://bucket", "http://127.0.0.1/");
         let refused = [
             (
                 ErrorKind::PermissionDenied,

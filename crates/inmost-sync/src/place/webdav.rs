@@ -10,10 +10,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use roxmltree::Document;
 use ureq::http::Request;
-use url::{Host, Url};
+use url::Url;
 use zeroize::Zeroizing;
 
-use super::server::{Reply, Server, repeat};
+use super::server::{Reply, Server, is_here, repeat};
 use super::{Place, parse, path, unhex};
 use crate::chains::{Dot, LogId};
 use crate::names::hex;
@@ -42,13 +42,7 @@ impl WebDavPlace {
         if folder.query().is_some() || folder.fragment().is_some() {
             return Err(invalid("the URL of a folder has no `?` and no `#`"));
         }
-        let is_here = match folder.host() {
-            Some(Host::Domain(name)) => name == "localhost",
-            Some(Host::Ipv4(address)) => address.is_loopback(),
-            Some(Host::Ipv6(address)) => address.is_loopback(),
-            None => false,
-        };
-        if folder.scheme() != "https" && !is_here {
+        if folder.scheme() != "https" && !is_here(&folder) {
             return Err(invalid("http: would show the password to the network; use https:"));
         }
         if !folder.path().ends_with('/') {
@@ -58,7 +52,7 @@ impl WebDavPlace {
         let login = netrc_file().and_then(|text| login(&text, host));
         let authorization =
             login.map(|login| Zeroizing::new(format!("Basic {}", STANDARD.encode(&*login))));
-        Ok(Self { server: Server::new(location), folder, authorization })
+        Ok(Self { server: Server::new(location, location), folder, authorization })
     }
 
     fn url(&self, path: &str) -> io::Result<Url> {

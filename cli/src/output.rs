@@ -10,6 +10,14 @@ pub(crate) fn say(text: &str) -> Result<(), Failure> {
     print(hints::runnable(text).as_bytes())
 }
 
+/// Goes on if nobody reads the output: a change is made in full, and its exit code is that of the work.
+pub(crate) fn though_unread(printed: Result<(), Failure>) -> Result<(), Failure> {
+    match printed {
+        Err(Failure::OutputClosed) => Ok(()),
+        printed => printed,
+    }
+}
+
 /// Writes all the bytes and flushes them.
 pub(crate) fn print(bytes: &[u8]) -> Result<(), Failure> {
     let print = || {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::exit::{Exit, Failure};
-use crate::output::print;
+use crate::output::{print, though_unread};
 use crate::progress::Progress;
 use crate::{display, json_line};
 use inmost_console::Wiped;
@@ -77,7 +77,7 @@ impl TransferReport {
 
     /// The failure of an import that Ctrl-C ended. What was done so far stays, and what was refused is printed.
     pub(crate) fn interrupted(self) -> Failure {
-        if let Err(failure) = print(self.lines.as_slice()) {
+        if let Err(failure) = though_unread(print(self.lines.as_slice())) {
             return failure;
         }
         let done = self.counts.copied.saturating_add(self.counts.same);
@@ -112,7 +112,7 @@ impl TransferReport {
             }
             self.lines.append(format!("\n{note}\n").as_bytes());
         }
-        print(self.lines.as_slice())?;
+        though_unread(print(self.lines.as_slice()))?;
         if self.counts.refused == 0 {
             return Ok(());
         }

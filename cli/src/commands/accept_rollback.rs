@@ -6,7 +6,7 @@ use inmost_keyd::Secret;
 use crate::args::StoreArgs;
 use crate::confirm;
 use crate::exit::{Exit, Failure};
-use crate::output::print;
+use crate::output::{print, though_unread};
 use crate::store::naming;
 
 use super::slot;
@@ -55,7 +55,7 @@ impl AcceptRollback {
             Err(StoreError::ForeignAnchor) => FOREIGN.to_owned(),
             Err(error) => return Err(naming::at(&self.store.place()?, error)),
         };
-        print((explanation + &keyslots(&vault, &secret)).as_bytes())?;
+        though_unread(print((explanation + &keyslots(&vault, &secret)).as_bytes()))?;
         confirm::ask(self.yes, "Type yes to accept this state: ", "yes")?;
         let session = vault.unlock_accepting_rollback(secret.credential())?;
         let freshness = session.status()?.anchor;
@@ -85,7 +85,8 @@ fn behind(expected: u64, found: u64) -> String {
         "The records name revision {found} of the header, but the header has revision {expected}.\n\
          The newest changes are missing, changes of keyslots among them. The cause is harmless if the store\n\
          was copied while a program had it open. Otherwise the disk lost data, or somebody put older records back.\n\
-         The keyslots are those of the newer header: none that was removed before it becomes valid.\n"
+         The keyslots are those of the newer header: none that was removed before it becomes valid, unless that\n\
+         header is from a copy of the store that was used on its own.\n"
     )
 }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::repair::is_damage;
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
-use crate::output::print;
+use crate::output::{print, though_unread};
 use crate::progress::Progress;
 use crate::recovered::Problem;
 use crate::store::naming;
@@ -56,12 +56,12 @@ impl Check {
         }
         let (report, refusal) = self.check()?;
         let refusal = refusal.map(|error| error.to_string());
-        if self.json {
-            print_json(&report, refusal.as_deref())?;
+        though_unread(if self.json {
+            print_json(&report, refusal.as_deref())
         } else {
             let refused = refusal.as_ref().map_or_else(String::new, |error| format!("{error}\n"));
-            print((refused + &as_text(&report, refusal.is_some())).as_bytes())?;
-        }
+            print((refused + &as_text(&report, refusal.is_some())).as_bytes())
+        })?;
         match refusal {
             None if report.problems.is_empty() => Ok(()),
             refusal => Err(damaged(&report, refusal.is_some())),

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::args::StoreArgs;
 use crate::exit::Failure;
-use crate::output::print;
+use crate::output::{print, though_unread};
 use crate::store::opening::OpenOptions;
 use crate::{confirm, display, json_line};
 use inmost_console::Wiped;
@@ -43,7 +43,7 @@ impl Discard {
         if found.is_empty() {
             return if self.json { Ok(()) } else { print(b"Nothing is set aside.\n") };
         }
-        self.print(&found, false)?;
+        though_unread(self.print(&found, false))?;
         confirm::ask(self.yes, "Type yes to remove this: ", "yes")?;
         for it in &found {
             store.discard_set_aside(it.number)?;

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::args::{ActorArgs, Keep, StoreArgs, parse_unused};
 use crate::display::{self, count, duration};
 use crate::exit::{Exit, Failure};
-use crate::output::{print, say};
+use crate::output::{print, say, though_unread};
 use crate::progress::Progress;
 use crate::store::opening::OpenOptions;
 use crate::times::parse_length;
@@ -153,7 +153,7 @@ impl Expire {
             lines.append(display::unlisted(report.unlisted).as_bytes());
             lines.append(self.summary(report, keeps_versions).as_bytes());
         }
-        print(lines.as_slice())?;
+        though_unread(print(lines.as_slice()))?;
         match report.hindrance {
             None => Ok(()),
             Some(hindrance) => {

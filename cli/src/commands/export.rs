@@ -16,7 +16,7 @@ use crate::display;
 use crate::exit::{Exit, Failure};
 use crate::host_files::{self, MAX_FILE_BYTES};
 use crate::memory_path::{self, ROOT};
-use crate::output::print;
+use crate::output::{print, though_unread};
 use crate::recovered;
 use crate::store::naming;
 use crate::store::opening::Held;
@@ -124,7 +124,7 @@ impl Export {
             }
         })?;
         if !self.json {
-            print(recovered::lines(&found).as_bytes())?;
+            though_unread(print(recovered::lines(&found).as_bytes()))?;
         }
         self.finish(report)?;
         Err(Failure::new(

@@ -8,7 +8,7 @@ use crate::confirm;
 use crate::display::{self, duration};
 use crate::engine::EngineName;
 use crate::exit::Failure;
-use crate::output::say;
+use crate::output::{say, though_unread};
 use crate::passphrase;
 use crate::passphrase::By;
 use crate::store::opening::{Create, NewStore, OpenOptions};
@@ -90,7 +90,7 @@ impl Init {
             },
             "Next: `inmost unlock` unlocks it for all commands.\n".to_owned(),
         ];
-        say(&text.concat())?;
+        though_unread(say(&text.concat()))?;
         recovery.map(drop)
     }
 

@@ -9,6 +9,7 @@ use crate::display;
 use crate::exit::{Exit, Failure};
 use crate::json_line;
 use crate::memory_path::{self, last_name};
+use crate::output::though_unread;
 use crate::store::OpenStore;
 use crate::store::opening::OpenOptions;
 
@@ -52,7 +53,7 @@ impl Mv {
         for (done, (old, new)) in moves.iter().enumerate() {
             rename(&store, old, new).map_err(|failure| after(done, failure))?;
             if self.json {
-                json_line::print(&Object { old_path: old, new_path: new })?;
+                though_unread(json_line::print(&Object { old_path: old, new_path: new }))?;
             }
         }
         Ok(())

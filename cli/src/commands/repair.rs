@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
-use crate::output::say;
+use crate::output::{say, though_unread};
 use crate::progress::Progress;
 use crate::store::naming;
 use crate::{confirm, display, json_line, recovered};
@@ -61,7 +61,8 @@ impl Repair {
         let files = display::count(plan.files, "file", "files");
         let bytes = display::size(plan.bytes);
         let lines = recovered::lines(&plan);
-        self.print(&plan, false, false, &format!("{lines}Found {files} with {bytes} of text.\n"))?;
+        let text = format!("{lines}Found {files} with {bytes} of text.\n");
+        though_unread(self.print(&plan, false, false, &text))?;
         confirm::ask(self.yes, "Type yes to rebuild the store from them: ", "yes")?;
 
         let mut progress = Progress::new("bytes searched and records written");
@@ -77,7 +78,7 @@ impl Repair {
             let text = if report.is_newest() { text } else { text + NOT_THE_NEWEST };
             return self.print(&report, true, clean, &text);
         }
-        self.print(&report, true, clean, "")?;
+        though_unread(self.print(&report, true, clean, ""))?;
         Err(Failure::new(
             Exit::Damaged,
             "The repaired store has problems.",

@@ -8,7 +8,7 @@ use crate::completion;
 use crate::exit::Failure;
 use crate::json_line;
 use crate::memory_path;
-use crate::output::say;
+use crate::output::{say, though_unread};
 use crate::store::OpenStore;
 use crate::store::opening::OpenOptions;
 use crate::version::{self, Deletion};
@@ -68,15 +68,15 @@ impl Rm {
             }
             // The deletion is done: a history that cannot be read must not make it look as if it had failed.
             let deletion = version::deletion(store.history(), path);
-            if self.json {
+            though_unread(if self.json {
                 let version = match deletion {
                     Some(Deletion::Kept(number, _)) => Some(number),
                     _ => None,
                 };
-                json_line::print(&Object { path, version })?;
+                json_line::print(&Object { path, version })
             } else {
-                say(&deletion.map_or_else(String::new, |it| note(it, path)))?;
-            }
+                say(&deletion.map_or_else(String::new, |it| note(it, path)))
+            })?;
         }
         Ok(())
     }

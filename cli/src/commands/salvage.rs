@@ -12,7 +12,7 @@ use self::new_store::{NewStore, Renamed};
 use self::plain_folder::PlainFolder;
 use crate::args::{KdfArgs, StoreArgs};
 use crate::exit::{Exit, Failure};
-use crate::output::print;
+use crate::output::{print, though_unread};
 use crate::passphrase::Input;
 use crate::progress::Progress;
 use crate::store::place;
@@ -59,13 +59,13 @@ impl Salvage {
         self.kdf.check()?;
         self.check_target()?;
         let (report, renamed) = self.salvage()?;
-        if self.json {
+        though_unread(if self.json {
             let to = self.to.display().to_string();
             let report = recovered::Object::of(&report);
-            json_line::print(&Object { to, report, renamed: &renamed })?;
+            json_line::print(&Object { to, report, renamed: &renamed })
         } else {
-            print(as_text(&report, &renamed, &self.to).as_bytes())?;
-        }
+            print(as_text(&report, &renamed, &self.to).as_bytes())
+        })?;
         if report.is_complete() { Ok(()) } else { Err(incomplete(&report)) }
     }
 
@@ -89,7 +89,8 @@ impl Salvage {
         let mut update = move || progress.update(count.next().unwrap_or_default());
         if self.plain {
             if !self.json {
-                print(b"The saved files are not encrypted. Anyone who can read your files can read them.\n")?;
+                let note = b"The saved files are not encrypted. Anyone who can read your files can read them.\n";
+                though_unread(print(note))?;
             }
             let mut folder = PlainFolder::new(&self.to);
             let report = vault.salvage(secret.credential(), |path, text| {

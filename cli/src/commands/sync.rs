@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::args::StoreArgs;
 use crate::display::{self, count, duration};
 use crate::exit::{Exit, Failure};
-use crate::output::{print, say};
+use crate::output::{print, say, though_unread};
 use crate::passphrase::Input;
 use crate::progress::Progress;
 use crate::store::database;
@@ -291,7 +291,7 @@ impl Remove {
         check_folder(&self.to)?;
         let opened = Opened::new(&self.store, Input::Free)?;
         if !self.force {
-            opened.synchronise(false)?;
+            though_unread(opened.synchronise(false))?;
         }
         let removed = opened.circle().remove(&self.device, &self.to);
         removed.map_err(|error| self.refused(&opened, error))?;
@@ -389,11 +389,16 @@ impl Leave {
     fn run(&self) -> Result<(), Failure> {
         let opened = Opened::new(&self.store, Input::Free)?;
         if !self.force {
-            opened.synchronise(false)?;
+            though_unread(opened.synchronise(false))?;
         }
         opened.circle().leave().map_err(failure)?;
         print(b"The store has left the circle. Its files stay, here and on the other devices.\n")
     }
+}
+
+/// Whether the store in this folder is in a circle of devices.
+pub(super) fn is_in_circle(store: &Path) -> bool {
+    store.join("sync").exists()
 }
 
 /// Refuses a folder that is not there, before anything is asked or sent.

@@ -13,7 +13,7 @@ use crate::completion;
 use crate::display::{self, count};
 use crate::exit::{Exit, Failure};
 use crate::memory_path;
-use crate::output::print;
+use crate::output::{print, though_unread};
 use crate::progress::Progress;
 use crate::store::opening::OpenOptions;
 use crate::times::{self, parse_moment};
@@ -101,7 +101,7 @@ impl Undo {
             let message = "No change that is kept matches: there is nothing to undo.".to_owned();
             return Err(nothing_found(&history.status()?, message));
         }
-        print(self.listed(&plan)?.as_slice())?;
+        though_unread(print(self.listed(&plan)?.as_slice()))?;
         let steps = u64::try_from(plan.steps.len()).unwrap_or(u64::MAX);
         if steps == 0 {
             return Err(Failure::new(
@@ -166,7 +166,7 @@ impl Undo {
             let files = count(done, "file or folder", "files and folders");
             text.append(format!("Undid the changes of {files}.\n").as_bytes());
         }
-        print(text.as_slice())?;
+        though_unread(print(text.as_slice()))?;
         if left == 0 {
             return Ok(());
         }

@@ -9,7 +9,7 @@ use crate::args::StoreArgs;
 use crate::display::duration;
 use crate::exit::{Exit, Failure};
 use crate::keyd;
-use crate::output::say;
+use crate::output::{say, though_unread};
 use crate::passphrase::Input;
 use crate::store::naming;
 use crate::store::opening::Held;
@@ -81,7 +81,7 @@ impl Unlock {
             let secret = self.store.secret(Input::Free)?;
             let ready = |freshness| {
                 self.store.open.warn_of_anchor(freshness);
-                say(&unlocked(limits))
+                though_unread(say(&unlocked(limits)))
             };
             return inmost_keyd::serve(&place, &options, secret, ready);
         }

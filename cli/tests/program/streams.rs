@@ -1,6 +1,21 @@
 //! Standard streams that are closed.
 
+use std::process::Stdio;
+
 use crate::inmost::{Place, run};
+
+#[test]
+fn a_change_is_made_in_full_though_nobody_reads_the_output() {
+    let paths = ["/memories/a", "/memories/b", "/memories/c"];
+    let place = Place::with_files(&paths.map(|path| (path, "1")));
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut remove = place.command(["rm", "--json"].into_iter().chain(paths));
+    assert!(remove.stdin(Stdio::null()).stdout(writer).status().unwrap().success());
+    for path in paths {
+        place.run(["cat", path], "").expect(19);
+    }
+}
 
 #[test]
 fn a_file_is_not_emptied_if_standard_input_is_closed() {

@@ -5,7 +5,7 @@ use inmost::StoreError;
 use super::super::check::{as_text, print_json};
 use super::chosen::Chosen;
 use crate::exit::{Exit, Failure};
-use crate::output::print;
+use crate::output::{print, though_unread};
 use crate::progress::Progress;
 use crate::store::naming;
 
@@ -35,11 +35,11 @@ impl Check {
             StoreError::UnknownFormat { .. } => self.chosen.of_another_version(number),
             error => naming::at(&self.chosen.from, error),
         })?;
-        if self.json {
-            print_json(&report, None)?;
+        though_unread(if self.json {
+            print_json(&report, None)
         } else {
-            print(as_text(&report, false).as_bytes())?;
-        }
+            print(as_text(&report, false).as_bytes())
+        })?;
         if report.problems.is_empty() {
             return Ok(());
         }

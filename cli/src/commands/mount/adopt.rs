@@ -23,7 +23,7 @@ use super::{Shown, failure, start};
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
 use crate::host_files;
-use crate::output::say;
+use crate::output::{say, though_unread};
 use crate::store::database;
 use crate::store::opening::{OpenOptions, Readings};
 use crate::store::restrictions::OnFind;
@@ -192,7 +192,7 @@ impl Adopt {
             return Err(failure);
         }
         let kept = display::path(&plain.display().to_string());
-        say(&format!("{files} are in {root}, which is mounted at {shown}.\n"))?;
+        though_unread(say(&format!("{files} are in {root}, which is mounted at {shown}.\n")))?;
         if self.delete_plain {
             let left = delete_taken(&plain, &found).map_err(|error| of_folder(&plain, &error))?;
             for path in left {

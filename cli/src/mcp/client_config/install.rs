@@ -17,7 +17,7 @@ use crate::confirm;
 use crate::display;
 use crate::exit::{Exit, Failure};
 use crate::host_files;
-use crate::output::{print, say};
+use crate::output::{print, say, though_unread};
 use crate::store::database;
 use crate::streams;
 use crate::style::{Style, painted_diff};
@@ -142,7 +142,7 @@ impl Install<'_> {
         let old = if current.permissions.is_some() { name.as_str() } else { "nothing" };
         let diff = TextDiff::from_lines(current.text.as_str(), edited.text.as_str());
         let diff = diff.unified_diff().header(old, &name).to_string();
-        print(painted_diff(diff.as_bytes(), Style::of_output()).as_slice())?;
+        though_unread(print(painted_diff(diff.as_bytes(), Style::of_output()).as_slice()))?;
         let question = match (other, &edited.replaced) {
             (Some(other), _) => format!(
                 "This disconnects the store {}; --name adds an entry beside it. Type yes to replace it: ",

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::rewrite::rewrite;
+use super::sync::is_in_circle;
 use crate::args::StoreArgs;
 use crate::engine::EngineName;
 use crate::exit::Failure;
@@ -74,13 +75,17 @@ impl Migrate {
             copied.map_err(|error| naming::creating(to, error))?;
         }
         drop((daemon_work, progress));
-        let (from, to) = (self.store.place()?.display().to_string(), to.display());
+        let from = self.store.place()?;
+        let circle = if is_in_circle(&from) { NOT_IN_CIRCLE } else { "" };
+        let (from, to) = (from.display(), to.display());
         say(&format!(
-            "Copied the store to {to}, and read the copy back.\n\
+            "Copied the store to {to}, and read the copy back.\n{circle}\
                  The old store is still at {from}. Use one of the two from now on; `inmost destroy` removes it.\n"
         ))
     }
 }
+
+const NOT_IN_CIRCLE: &str = "The copy is in no circle of devices: run `inmost sync` for the old store once more, then let the copy join.\n";
 
 #[cfg(feature = "postgres")]
 fn copy_into_database(

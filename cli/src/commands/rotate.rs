@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::rewrite::remaining;
 use super::slot;
+use super::sync::is_in_circle;
 use crate::args::StoreArgs;
 use crate::exit::Failure;
 use crate::interrupt::DaemonWork;
@@ -19,14 +20,14 @@ use inmost_console::Wiped;
 ///
 /// Rewrites the whole store under new keys. Only the keyslot that the given credential opens is kept; the other keyslots are
 /// dropped: the command lists them and asks first, unless --yes is given. Add them again afterwards. If the passphrase itself
-/// leaked, change it first with `inmost passwd`.
+/// leaked, change it first with `inmost passwd`. A store that synchronises has to join its circle of devices again.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  inmost rotate --store notes.inmost")]
 pub(crate) struct Rotate {
     #[command(flatten)]
     store: StoreArgs,
 
-    /// Do not ask for confirmation before keyslots are dropped
+    /// Do not ask for confirmation before keyslots are dropped, or the store leaves its circle of devices
     #[arg(long)]
     yes: bool,
 
@@ -75,6 +76,7 @@ impl Rotate {
         let is_here = matches!(*store, OpenStore::Here(_));
         let others = slots.iter().filter(|slot| !(is_here && slot.is_current()));
         let lines: String = others.map(|slot| "  ".to_owned() + &slot::line(slot)).collect();
+        let circle = if is_in_circle(&self.store.place()?) { LEAVES_CIRCLE } else { "" };
         if slots.len() > 1 {
             let (dropped, kept) = if is_here {
                 ("These keyslots are dropped:", "Only the one that unlocks the store now is kept.")
@@ -84,8 +86,10 @@ impl Rotate {
                     "Only the one that the given credential opens is kept.",
                 )
             };
-            let question = format!("{dropped}\n{lines}{kept} Type yes to replace every key: ");
+            let question = format!("{circle}{dropped}\n{lines}{kept} {QUESTION}");
             confirm::ask(self.yes, &question, "yes")?;
+        } else if !circle.is_empty() {
+            confirm::ask(self.yes, &format!("{circle}{QUESTION}"), "yes")?;
         }
         let mut progress = Progress::new("records written");
         let daemon_work = DaemonWork::begin(&store);
@@ -94,3 +98,7 @@ impl Rotate {
         Ok((dropped, store.status()?))
     }
 }
+
+const QUESTION: &str = "Type yes to replace every key: ";
+const LEAVES_CIRCLE: &str = "The store is in a circle of devices. Run `inmost sync` first; afterwards it has to leave with\n\
+    `inmost sync leave --force`, and join again.\n";

@@ -43,17 +43,28 @@ fn two_stores_have_the_same_files_through_a_folder() {
     assert!(status.contains("member     laptop"), "{status}");
 
     // Nothing in the folder is readable, and a destroyed store leaves no state.
-    for log in fs::read_dir(laptop.beside("shared")).unwrap() {
-        for object in fs::read_dir(log.unwrap().path()).unwrap() {
-            let bytes = fs::read(object.unwrap().path()).unwrap();
-            for canary in ["milk", "list.md", "laptop"] {
-                assert!(!bytes.windows(canary.len()).any(|part| part == canary.as_bytes()));
-            }
+    for object in objects(&laptop) {
+        let name = object.strip_prefix(laptop.beside("shared")).unwrap().display().to_string();
+        let seen = [name.as_bytes(), fs::read(&object).unwrap().as_slice()].concat();
+        for canary in ["milk", "list.md", "laptop", "desk"] {
+            assert!(!seen.windows(canary.len()).any(|part| part == canary.as_bytes()), "{canary}");
         }
     }
     desk.lock();
     desk.run(["destroy", "--yes"], "").expect(0);
     assert!(!desk.store().exists());
+}
+
+#[test]
+fn a_store_of_a_circle_is_not_taken_out_of_it_unasked() {
+    let (laptop, _) = pair();
+    sync(&laptop, &laptop, &["init", "--name", "laptop", "PLACE"], "").expect(0);
+    laptop.run(["rotate"], "").expect_failure(2, "needs a confirmation");
+    laptop.lock();
+    let copied = laptop.run(["migrate", "--to", "copy"], "").expect(0).out;
+    assert!(copied.contains("The copy is in no circle of devices"), "{copied}");
+    laptop.run(["rotate", "--yes"], "").expect(0);
+    sync(&laptop, &laptop, &[], "").expect_failure(1, "leave --force");
 }
 
 /// The objects in the folder.

@@ -84,6 +84,22 @@ fn backups_in_one_folder_are_listed_and_restored() {
     place.run(["backup", "not/there"], "").expect(14);
 }
 
+/// The newest one was restored, of whichever store it was.
+#[test]
+fn among_backups_of_several_stores_one_is_chosen_by_its_number() {
+    let (place, other) = (Place::with_store(), Place::with_store());
+    let copies = place.beside("copies").display().to_string();
+    for from in [&place, &other] {
+        from.run(["backup", &copies], "").expect(0);
+    }
+    for args in [&["check", "copies"][..], &["restore", "copies", "new"]] {
+        let refused = place.run([&["backup"][..], args].concat(), "");
+        let refused = refused.expect_failure(2, "copies has backups of several stores");
+        assert!(refused.err.contains("--number"), "{refused:?}");
+        place.run([&["backup"][..], args, &["--number", "2"]].concat(), "").expect(0);
+    }
+}
+
 #[test]
 fn a_backup_needs_a_folder_and_keeps_itself() {
     let place = Place::with_files(&[("/memories/a", "kept")]);

@@ -21,7 +21,7 @@ pub(super) struct Chosen {
     #[arg(long, conflicts_with = "keyfile")]
     recovery: bool,
 
-    /// The backup, as `inmost backup list` numbers them [default: the newest]
+    /// The backup, as `inmost backup list` numbers them [default: the newest, if all are of one store]
     #[arg(long, value_name = "N")]
     number: Option<u64>,
 
@@ -34,16 +34,24 @@ impl Chosen {
     /// The backups, the number of the one that is meant, and what opens it.
     pub(super) fn open(&self) -> Result<(Backups, u64, Secret), Failure> {
         let backups = open(&self.from)?;
+        let shown = display::quoted(&self.from.display().to_string());
+        let mut stores = backups.list().iter().filter(|it| it.time.is_some()).map(|it| it.store);
+        let first = stores.next();
+        if self.number.is_none() && stores.any(|store| Some(store) != first) {
+            return Err(Failure::usage(
+                format!("{} has backups of several stores.", self.from.display()),
+                format!(
+                    "List them with `inmost backup list {shown}`, and choose one with --number."
+                ),
+            ));
+        }
         let newest = backups.list().last().map(|info| info.number).unwrap_or_default();
         let number = self.number.unwrap_or(newest);
         if backups.list().iter().all(|info| info.number != number) {
             return Err(Failure::new(
                 Exit::NotAStore,
                 format!("There is no backup {number} in {}.", self.from.display()),
-                format!(
-                    "List them with `inmost backup list {}`.",
-                    display::quoted(&self.from.display().to_string())
-                ),
+                format!("List them with `inmost backup list {shown}`."),
             ));
         }
         let by = By::recovery(self.recovery);

@@ -16,9 +16,9 @@ use crate::memory_path;
 /// editors a warning is printed. Editor plugins may still write files elsewhere, and an in-memory file system can be swapped
 /// out: encrypt the swap space, or disable it.
 ///
-/// Unchanged text is not written. If the file was changed in the store in the meantime, or cannot be written, the edited
-/// text is kept in memory and its path is printed. The store stays in use until the editor ends, unless a key daemon holds
-/// it.
+/// Unchanged text is not written. If the file was changed in the store in the meantime, or cannot be written, or the editor ends
+/// with an error, the edited text is kept in memory and its path is printed. The store stays in use until the editor ends, unless
+/// a key daemon holds it.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     inmost edit --store notes.inmost /memories/todo.md\n  \

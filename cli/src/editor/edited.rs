@@ -15,12 +15,18 @@ impl Edited {
     /// Runs the editor on a text. The path only gives the extension of its file.
     ///
     /// # Errors
-    /// If the editor fails, a signal ends the edit, or the result is no text.
+    /// If the editor fails, a signal ends the edit, or the result is no text. What was saved is kept, but for a signal.
     pub(crate) fn of(editor: &Editor, path: &str, before: &str) -> Result<Self, Failure> {
         // Before the text leaves the store, so that no signal can end this process without cleaning up.
         let mut signals = Signals::watch()?;
         let mut folder = PrivateFolder::with_file(path, before)?;
-        editor.run(&folder, &mut signals)?;
+        let status = editor.run(&folder, &mut signals)?;
+        if !status.success() {
+            let message = format!("The editor failed: {status}.");
+            let failure = Failure::new(Exit::Other, message, "Nothing was written.");
+            let is_unchanged = folder.read().is_ok_and(|text| text.as_slice() == before.as_bytes());
+            return Err(if is_unchanged { failure } else { folder.keep(failure) });
+        }
         let text = folder.read().map_err(|failure| folder.keep(failure))?;
         if std::str::from_utf8(text.as_slice()).is_err() {
             return Err(folder.keep(not_text()));

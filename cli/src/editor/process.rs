@@ -39,11 +39,15 @@ impl Editor {
         Ok(Self { command, options })
     }
 
-    /// Runs the editor until it ends.
+    /// Runs the editor until it ends by itself.
     ///
     /// # Errors
-    /// If the editor fails, or a signal asks this program to end. The text must not be written then.
-    pub(crate) fn run(&self, folder: &PrivateFolder, signals: &mut Signals) -> Result<(), Failure> {
+    /// If it cannot be started, or a signal ends it or asks this program to end. The text must not be written then.
+    pub(crate) fn run(
+        &self,
+        folder: &PrivateFolder,
+        signals: &mut Signals,
+    ) -> Result<ExitStatus, Failure> {
         // `exec` replaces the shell, so that a forwarded signal reaches the editor.
         let mut script = OsString::from("exec ");
         script.push(&self.command);
@@ -65,11 +69,10 @@ impl Editor {
         if signals.has_ended {
             return Err(unsaved("A signal ended the edit."));
         }
-        if status.success() {
-            Ok(())
-        } else {
-            Err(unsaved(&format!("The editor failed: {status}.")))
+        if status.code().is_none() {
+            return Err(unsaved(&format!("The editor failed: {status}.")));
         }
+        Ok(status)
     }
 }
 

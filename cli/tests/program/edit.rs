@@ -148,9 +148,9 @@ fn unchanged_text_is_not_written() {
 #[test]
 fn an_editor_that_fails_changes_nothing() {
     let desk = Desk::new(&[("/memories/a", "one\n")]);
-    let ended = desk.edit("/memories/a", &format!("echo {CANARY} >> \"$1\"; rm \"$0\"; exit 3"));
-    ended.expect_failure(1, "The editor failed: exit status: 3.");
-    desk.edit("/memories/a", "kill -KILL $$").expect_failure(1, "The editor failed: signal: 9");
+    desk.edit("/memories/a", "exit 3").expect_failure(1, "The editor failed: exit status: 3.");
+    let script = format!("echo {CANARY} >> \"$1\"; rm \"$0\"; kill -KILL $$");
+    desk.edit("/memories/a", &script).expect_failure(1, "The editor failed: signal: 9");
     let mut command = desk.command("/memories/a", "");
     let ended = run(command.env("EDITOR", "/no/such/editor"), b"");
     assert!(ended.err.contains("The editor failed: exit status: 127"), "{ended:?}");
@@ -231,6 +231,8 @@ fn a_text_that_cannot_be_written_is_kept_in_memory() {
     for (path, script, what) in [
         ("/memories/a", "printf 'caf\\351 mine' > \"$1\"", "not UTF-8"),
         ("/memories/a/b", "echo mine > \"$1\"", "/memories/a is a file"),
+        // It took the text with it.
+        ("/memories/a", "echo mine > \"$1\"; exit 3", "The editor failed: exit status: 3."),
     ] {
         let ended = desk.edit(path, script).expect_failure(1, what);
         let folders: Vec<_> = fs::read_dir(desk.memory.path()).unwrap().collect();

@@ -1,12 +1,10 @@
 //! `inmost lock`
 
-use inmost::StoreError;
-
 use crate::args::PlaceArgs;
 use crate::display;
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::output::print;
-use crate::store::{database, naming};
+use crate::store::database;
 
 /// Lock a store that `inmost unlock` has unlocked
 ///
@@ -33,13 +31,18 @@ impl Lock {
             return print(format!("Locked {stores}.\n").as_bytes());
         }
         let place = self.place.place()?;
-        if database::url(&place).is_none() && !place.exists() {
-            return Err(naming::at(&place, StoreError::NotAStore));
-        }
+        // Its folder may be gone, as on a stick that was pulled, and the keys still in memory.
         if inmost_keyd::lock(&place)? {
             return print(b"Locked. The key daemon has ended.\n");
         }
         let shown = display::path(&place.display().to_string());
+        if database::url(&place).is_none() && !place.exists() {
+            return Err(Failure::new(
+                Exit::NotAStore,
+                format!("There is no store at {shown}."),
+                "Check the path. `inmost lock --all` locks every store, also one whose disk is gone.",
+            ));
+        }
         print(format!("The store {shown} was not unlocked.\n").as_bytes())
     }
 }

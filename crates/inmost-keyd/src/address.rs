@@ -28,6 +28,18 @@ pub(crate) fn socket(store: &Path) -> io::Result<PathBuf> {
     Ok(folder().join(name_of(&canonical)))
 }
 
+/// The addresses of a store in every folder where a daemon of this user may listen. The folder of the store may be gone, as on a
+/// disk that was pulled.
+pub(crate) fn sockets_of(store: &Path) -> io::Result<Vec<PathBuf>> {
+    let named = if is_url(store) {
+        store.to_owned()
+    } else {
+        store.canonicalize().or_else(|_| std::path::absolute(store))?
+    };
+    let name = name_of(&named);
+    Ok(folders().into_iter().map(|folder| folder.join(&name)).collect())
+}
+
 /// Every address in the folders where daemons of this user listen, of a live daemon or of a dead one.
 pub(crate) fn sockets() -> Vec<PathBuf> {
     let listed = folders().into_iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten();

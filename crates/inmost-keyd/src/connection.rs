@@ -97,7 +97,9 @@ pub(crate) fn connect(
     store: &Path,
     options: &ConnectOptions,
 ) -> Result<Option<(Connection, u32)>, DaemonError> {
-    let hello = Hello { folder: address::identity(store).ok(), ..options.hello.clone() };
+    // Without its folder, a store could not be told from another one at this path.
+    let Ok(folder) = address::identity(store) else { return Ok(None) };
+    let hello = Hello { folder: Some(folder), ..options.hello.clone() };
     let anchor =
         options.anchor.as_deref().map(body::encode_anchor).transpose()?.unwrap_or_default();
     let Some((stream, greeting)) = greet(store, &hello, &anchor)? else { return Ok(None) };
@@ -124,17 +126,21 @@ pub(crate) fn connect(
 pub fn lock(store: impl AsRef<Path>) -> Result<bool, DaemonError> {
     let store = store.as_ref();
     if address::is_url(store) {
-        // Any number of processes may hold a store in a database, so only its socket says whether there is a daemon.
-        let socket =
-            address::socket(store).map_err(|error| DaemonError::of_connection(store, &error))?;
-        if is_trusted(&socket) {
-            return lock_at(&socket);
+        // Any number of processes may hold a store in a database, so only its sockets say whether there are daemons.
+        let sockets = address::sockets_of(store)
+            .map_err(|error| DaemonError::of_connection(store, &error))?;
+        let mut was_unlocked = false;
+        for socket in sockets.iter().filter(|socket| is_trusted(socket)) {
+            was_unlocked |= lock_at(socket)?;
         }
         let folder = address::folder();
-        return match socket.symlink_metadata() {
-            Ok(_) => Err(DaemonError::SocketFolderNotPrivate(folder.display().to_string())),
-            Err(_) => Ok(false),
+        let is_odd = |socket: &PathBuf| {
+            socket.starts_with(&folder) && !is_trusted(socket) && socket.symlink_metadata().is_ok()
         };
+        if sockets.iter().any(is_odd) {
+            return Err(DaemonError::SocketFolderNotPrivate(folder.display().to_string()));
+        }
+        return Ok(was_unlocked);
     }
     let hello = lock_request();
     let mut deadline = None;
@@ -339,9 +345,14 @@ fn greet(
     hello: &Hello,
     anchor: &[u8],
 ) -> Result<Option<(Stream, Greeting)>, DaemonError> {
-    // Without a store, or without a socket in a trusted folder, there is no daemon.
-    let Ok(socket) = address::socket(store) else { return Ok(None) };
-    greet_at(&socket, store, hello, anchor)
+    // Without a socket in a trusted folder, there is no daemon.
+    for socket in address::sockets_of(store).unwrap_or_default() {
+        let greeted = greet_at(&socket, store, hello, anchor)?;
+        if greeted.is_some() {
+            return Ok(greeted);
+        }
+    }
+    Ok(None)
 }
 
 #[cfg(unix)]

@@ -59,6 +59,32 @@ fn a_daemon_of_another_environment_is_locked_too() {
     wait_until("it is gone", || is_gone(daemon));
 }
 
+/// As cron and a bare ssh see it, or the other way round.
+#[test]
+fn a_daemon_in_the_folder_for_temporary_files_is_found() {
+    let place = Place::with_files(&[("/memories/a", "kept")]);
+    let temporary = tempfile::tempdir().unwrap();
+    let with =
+        |command: &mut Command| run(command.env("TMPDIR", temporary.path()), b"").expect(0).out;
+    with(place.command(["unlock"]).env_remove("XDG_RUNTIME_DIR"));
+    assert_eq!(with(&mut without_passphrase(&place, &["cat", "/memories/a"])), "kept");
+    assert!(with(&mut without_passphrase(&place, &["lock"])).starts_with("Locked"));
+}
+
+/// A stick was pulled: `inmost lock` advised to create a store there.
+#[test]
+fn a_store_whose_folder_is_gone_is_locked() {
+    let place = Place::with_store();
+    let daemon = place.unlock(&[]);
+    fs::rename(place.store(), place.beside("pulled")).unwrap();
+    // The daemon may report that its files are gone.
+    let ended = ask(&place, &["lock"], "");
+    assert!(matches!(ended.code, Some(0 | 14)), "{ended:?}");
+    wait_until("it is gone", || is_gone(daemon));
+    let refused = ask(&place, &["lock"], "").expect_failure(10, "There is no store at ");
+    assert!(refused.err.contains("--all"), "{refused:?}");
+}
+
 #[test]
 fn a_daemon_that_is_stopped_is_named_in_time() {
     let place = Place::with_store();

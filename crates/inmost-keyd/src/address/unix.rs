@@ -1,7 +1,8 @@
 //! A socket in a folder that only its user can enter.
 //!
 //! The folder is `inmost` in `XDG_RUNTIME_DIR`, or one with the user's number in its name in the folder for temporary
-//! files, also if the path of the first would be too long for a socket. It is used only if it is a folder and not a link, belongs to this user, and no other user can enter it: in a
+//! files, also if the path of the first would be too long for a socket. A client also looks where a daemon with another environment
+//! may listen. A folder is used only if it is a folder and not a link, belongs to this user, and no other user can enter it: in a
 //! folder for temporary files, anyone can create an entry with that name. The name of a socket is a hash of the store's
 //! canonical path.
 
@@ -39,14 +40,13 @@ pub(crate) fn identity(store: &Path) -> io::Result<Folder> {
     Ok(Folder { device: found.dev(), inode: found.ino() })
 }
 
-/// The folder of sockets.
+/// The folder of sockets of this environment.
 pub(crate) fn folder() -> PathBuf {
-    let in_use = folders().into_iter().find(|folder| has_room(folder));
-    in_use.unwrap_or_else(|| in_temporary(Path::new("/tmp")))
+    folders().into_iter().next().unwrap_or_else(|| in_temporary(Path::new("/tmp")))
 }
 
-/// The folders of sockets that daemons of this user may have used, whatever their environment was. The first one that is short
-/// enough for a socket is used.
+/// The folders of sockets that daemons of this user may have used, whatever their environment was. That of this environment
+/// is the first.
 pub(crate) fn folders() -> Vec<PathBuf> {
     let user = rustix::process::geteuid().as_raw();
     let given = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
@@ -57,6 +57,7 @@ pub(crate) fn folders() -> Vec<PathBuf> {
     folders.push(in_temporary(Path::new("/tmp")));
     folders.push(PathBuf::from(format!("/run/user/{user}/inmost")));
     folders.dedup();
+    folders.retain(|folder| has_room(folder));
     folders
 }
 

@@ -171,6 +171,8 @@ impl Exclusive<'_> {
         let written = self.session().read_once(|open| {
             let Some(keys) = open.keys() else { return Ok(None) };
             let storage = open.storage();
+            // What follows goes by names, and must not meet a copy that was put in the place of these files.
+            storage.check_files()?;
             // An earlier rewrite may have left something that could not be removed then.
             leftovers::clear(storage, keys.header(), &[])?;
             let old = keys.header().generation();
@@ -194,7 +196,8 @@ impl Exclusive<'_> {
             // Best effort: without it, only a header that is put back before the old generation is gone does harm.
             let _ = storage.begin_rewrite(&rewriting);
             open.renew_anchor();
-            let removed = storage.remove_generation(rewriting.old);
+            let removed =
+                storage.check_files().and_then(|()| storage.remove_generation(rewriting.old));
             removed
                 .and_then(|()| storage.finish_rewrite())
                 .map_err(|error| StoreError::OldRecordsRemain(StoreError::from(error).to_string()))

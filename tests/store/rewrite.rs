@@ -205,3 +205,23 @@ fn a_purge_that_leaves_the_old_records_says_so() {
     assert_eq!(contents(&session), before);
     assert!(!old.exists(), "the next unlock must remove it");
 }
+
+/// A sync client or a restore does this while the store is open. What a rewrite does goes by names.
+#[cfg(unix)]
+#[test]
+fn a_purge_does_no_harm_to_a_copy_that_took_the_place_of_the_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let [store, older, away] = ["store", "older", "away"].map(|name| folder.path().join(name));
+    let session = create(&store);
+    session.files().write("/memories/a", "one").unwrap();
+    session.lock();
+    super::golden::copy(&store, &older);
+    let session = unlock(&store);
+    session.purge().unwrap();
+    fs::rename(&store, &away).unwrap();
+    fs::rename(&older, &store).unwrap();
+    assert!(matches!(session.purge(), Err(StoreError::FilesReplaced(_))));
+    session.lock();
+    assert_eq!(unlock(&store).files().read("/memories/a").unwrap().as_str(), "one");
+    assert_eq!(unlock(&away).files().read("/memories/a").unwrap().as_str(), "one");
+}

@@ -22,8 +22,7 @@ impl Session {
         &self,
         work: impl FnOnce(&mut Exclusive<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        self.check_process()?;
-        let _call = self.inner.idle.begin();
+        let _call = self.begin_call()?;
         let _leader = self.lead();
         let mut exclusive = Exclusive::new(self);
         exclusive.flush()?;
@@ -215,7 +214,10 @@ impl<'a> Exclusive<'a> {
         let session = self.session;
         // Once a write of copy A has begun, only a new unlock can tell which header is in effect.
         session
-            .read_once(|open| write_headers(open.storage(), next.header()))
+            .read_once(|open| {
+                open.storage().check_files()?;
+                write_headers(open.storage(), next.header())
+            })
             .map_err(|error| session.halt(error))?;
         let mut state = write(&session.inner.state);
         Ok(state.open_mut()?.replace(next, written))

@@ -16,33 +16,46 @@ struct Used {
     calls: usize,
     at: Instant,
     wall: SystemTime,
+    limit: Duration,
 }
 
 impl Idle {
-    pub(crate) fn new() -> Self {
-        Self(Mutex::new(Used { calls: 0, at: Instant::now(), wall: SystemTime::now() }))
+    pub(crate) fn new(limit: Duration) -> Self {
+        Self(Mutex::new(Used { calls: 0, at: Instant::now(), wall: SystemTime::now(), limit }))
     }
 
     fn used(&self) -> MutexGuard<'_, Used> {
         lock(&self.0)
     }
 
-    /// Marks the session as in use until the returned value is dropped.
-    pub(crate) fn begin(&self) -> Call<'_> {
-        self.used().calls += 1;
-        Call(self)
+    /// Marks the session as in use until the returned value is dropped. `None`, once, if its time was over before: after a suspend, a
+    /// call can come before the thread that watches.
+    pub(crate) fn begin(&self) -> Option<Call<'_>> {
+        let mut used = self.used();
+        if used.is_over(Instant::now(), SystemTime::now()) {
+            used.limit = Duration::MAX;
+            return None;
+        }
+        used.calls += 1;
+        Some(Call(self))
     }
 
-    pub(crate) fn is_over(&self, limit: Duration) -> bool {
-        self.used().is_over(limit, Instant::now(), SystemTime::now())
+    pub(crate) fn is_over(&self) -> bool {
+        self.used().is_over(Instant::now(), SystemTime::now())
+    }
+
+    /// As if the machine had been suspended.
+    #[cfg(test)]
+    pub(crate) fn suspend(&self, time: Duration) {
+        self.used().wall -= time;
     }
 }
 
 impl Used {
-    fn is_over(&self, limit: Duration, now: Instant, wall: SystemTime) -> bool {
+    fn is_over(&self, now: Instant, wall: SystemTime) -> bool {
         // A wall clock that was set back gives no information.
         let by_wall = wall.duration_since(self.wall).unwrap_or_default();
-        self.calls == 0 && now.saturating_duration_since(self.at).max(by_wall) >= limit
+        self.calls == 0 && now.saturating_duration_since(self.at).max(by_wall) >= self.limit
     }
 }
 
@@ -56,6 +69,7 @@ impl Drop for Call<'_> {
             calls: used.calls.saturating_sub(1),
             at: Instant::now(),
             wall: SystemTime::now(),
+            ..*used
         };
     }
 }
@@ -86,14 +100,14 @@ mod tests {
     #[test]
     fn either_clock_ends_it_and_a_call_keeps_it() {
         let (at, wall) = (Instant::now(), SystemTime::now());
-        let used = |calls| Used { calls, at, wall };
         let [short, limit] = [59, 60].map(Duration::from_secs);
-        assert!(!used(0).is_over(limit, at + short, wall + short));
-        assert!(used(0).is_over(limit, at + limit, wall + limit));
+        let used = |calls| Used { calls, at, wall, limit };
+        assert!(!used(0).is_over(at + short, wall + short));
+        assert!(used(0).is_over(at + limit, wall + limit));
         // The machine slept, and the wall clock was set back.
-        assert!(used(0).is_over(limit, at, wall + limit));
-        assert!(used(0).is_over(limit, at + limit, wall - limit));
-        assert!(!used(0).is_over(limit, at, wall - limit));
-        assert!(!used(1).is_over(limit, at + limit, wall + limit));
+        assert!(used(0).is_over(at, wall + limit));
+        assert!(used(0).is_over(at + limit, wall - limit));
+        assert!(!used(0).is_over(at, wall - limit));
+        assert!(!used(1).is_over(at + limit, wall + limit));
     }
 }

@@ -2,12 +2,13 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, TryLockError};
+use std::time::Duration;
 
 use super::delay::CommitDelay;
 use super::queue::{Progress, Queue};
 use crate::session::anchor::{AnchorStatus, FreshnessMark};
 use crate::session::error::StoreError;
-use crate::session::idle::{self, Idle};
+use crate::session::idle::{self, Call, Idle};
 use crate::session::open::Open;
 use crate::session::open::state::{State, halt, halted};
 use crate::session::options::Quotas;
@@ -112,14 +113,14 @@ pub struct SessionStatus {
 }
 
 impl Session {
-    pub(crate) fn new(open: Open) -> Self {
+    fn new(open: Open, idle_lock: Option<Duration>) -> Self {
         let inner = Inner {
             state: RwLock::new(State::Open(Box::new(open))),
             queue: Mutex::new(Queue::default()),
             progress: Mutex::new(Progress::default()),
             commit_delay: CommitDelay::default(),
             finished: Condvar::new(),
-            idle: Idle::new(),
+            idle: Idle::new(idle_lock.unwrap_or(Duration::MAX)),
             is_ended: AtomicBool::new(false),
             syncing: Mutex::new(()),
             process: Process::current(),
@@ -129,13 +130,13 @@ impl Session {
 
     /// The session of an open store, with an idle lock if the options set one. The thread for it ends with the session.
     pub(crate) fn with(open: Open, options: &SessionOptions) -> Result<Self, StoreError> {
-        let session = Self::new(open);
+        let session = Self::new(open, options.idle_lock);
         if let Some(limit) = options.idle_lock {
             let inner = Arc::downgrade(&session.inner);
             let is_in_use = move || {
                 let Some(inner) = inner.upgrade() else { return false };
                 let session = Self { inner, caller: Caller::default() };
-                let is_over = session.inner.idle.is_over(limit);
+                let is_over = session.inner.idle.is_over();
                 if is_over {
                     session.lock();
                 }
@@ -209,7 +210,7 @@ impl Session {
     ) -> Result<Self, StoreError> {
         // Every read must reach the engine.
         let options = SessionOptions::new().max_cache_bytes(0);
-        Open::new(storage, engine, sealer, None, &options).map(Self::new)
+        Open::new(storage, engine, sealer, None, &options).map(|open| Self::new(open, None))
     }
 
     pub(crate) fn check_process(&self) -> Result<(), StoreError> {
@@ -245,7 +246,24 @@ impl Session {
         self.end()
     }
 
+    /// Begins a call. Locks the session instead if it has been unused for too long.
+    pub(crate) fn begin_call(&self) -> Result<Call<'_>, StoreError> {
+        self.check_process()?;
+        self.inner.idle.begin().ok_or_else(|| {
+            self.lock();
+            StoreError::Locked
+        })
+    }
+
+    /// As if the machine had been suspended since the last call.
+    #[cfg(test)]
+    pub(crate) fn suspend(&self, time: Duration) {
+        self.inner.idle.suspend(time);
+    }
+
     fn end(&self) -> Result<(), StoreError> {
+        // What follows is not refused, even if the session has been unused for too long.
+        let _call = self.inner.idle.begin();
         let end = || {
             let mut state = write(&self.inner.state);
             self.inner.is_ended.store(true, Ordering::Release);
@@ -336,8 +354,7 @@ impl Session {
         &self,
         work: impl FnOnce(&Open) -> Result<T, E>,
     ) -> Result<T, E> {
-        self.check_process()?;
-        let _call = self.inner.idle.begin();
+        let _call = self.begin_call()?;
         let state = read(&self.inner.state);
         work(state.open()?)
     }
@@ -347,8 +364,7 @@ impl Session {
         &self,
         mut work: impl FnMut(&Open) -> Result<T, E>,
     ) -> Result<T, E> {
-        self.check_process()?;
-        let _call = self.inner.idle.begin();
+        let _call = self.begin_call()?;
         shared::read_snapshot(&self.inner.state, &mut work)
     }
 
@@ -358,8 +374,7 @@ impl Session {
         &self,
         mut work: impl FnMut(&Open) -> Result<T, E>,
     ) -> Result<T, E> {
-        self.check_process()?;
-        let _call = self.inner.idle.begin();
+        let _call = self.begin_call()?;
         shared::read_newest(&self.inner.state, &mut work)
     }
 

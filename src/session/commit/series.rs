@@ -49,8 +49,7 @@ impl Session {
         background: Option<Background<'scope, 'env>>,
         work: impl FnOnce(&mut Series<'scope, 'env>) -> Result<T, E>,
     ) -> Result<T, E> {
-        self.check_process()?;
-        let _call = self.inner.idle.begin();
+        let _call = self.begin_call()?;
         let mut series = Series { session: self, joined: None, rests_on: None, background };
         let value = work(&mut series);
         // Also after an error: it may rest on the group that the series has joined, and no other thread waits for that.

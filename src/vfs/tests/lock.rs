@@ -77,6 +77,17 @@ fn a_session_that_is_dropped_lets_go_and_loses_nothing() {
 }
 
 #[test]
+fn the_first_call_after_a_suspend_is_too_late() {
+    let hour = Duration::from_secs(3_600);
+    let session = SessionOptions::new().idle_lock(hour).in_memory().unwrap();
+    session.suspend(hour / 2);
+    session.files().write("/memories/a", "x").unwrap();
+    session.suspend(hour);
+    assert!(is_locked(&session.files().read("/memories/a")));
+    assert!(session.is_locked());
+}
+
+#[test]
 fn an_idle_session_locks_itself_and_one_in_use_does_not() {
     let limit = Duration::from_secs(2);
     // Where a busy machine has kept the uses too far apart, it tries again.

@@ -295,7 +295,7 @@ impl Replay {
 }
 
 /// No message is shorter.
-const MESSAGE_BYTES: u64 = 8;
+pub(super) const MESSAGE_BYTES: u64 = 8;
 /// The length of the mark of the journal.
 const MARK_BYTES: usize = 40;
 const ENDS_EARLY: &str = "the engine's log ends before the position that the journal names; the end of the log was lost, or log and journal are from different copies of the store";

@@ -11,7 +11,7 @@ use inmost_engines::local_engine::Frontier;
 use inmost_storage::StorageError;
 
 use super::log::{Read, SEGMENT, read_at};
-use super::log_check::{Segments, segment_of, walk};
+use super::log_check::{MESSAGE_BYTES, Segments, segment_of, walk};
 use super::snapshot::{Message, Pages};
 
 /// The body of a snapshot of the frontier; `None` if a message is missing, or there is no frontier. Writes nothing.
@@ -32,7 +32,8 @@ pub(super) fn rebuild(
             };
             let offset = offset.saturating_add(position % SEGMENT);
             let message = Message { position, offset, length };
-            Ok(position < end && pages.apply(page, change, message, log_bytes).is_some())
+            Ok(position < end
+                && pages.apply(page, change, message, log_bytes / MESSAGE_BYTES).is_some())
         })?;
     }
     let offset = segments.starts.get(&segment_of(end)).copied();

@@ -48,7 +48,8 @@ pub enum StoreError {
     /// Both copies of the header are damaged or missing.
     HeaderDamaged,
     /// The records are older than the header: the newest commits are lost, changes of the header among them. Accepting it
-    /// makes no removed keyslot valid, because the keyslots are those of the newer header.
+    /// makes no removed keyslot valid, because the keyslots are those of the newer header, unless that is from a copy of the store
+    /// that was used on its own.
     RecordsBehindHeader {
         /// The revision of the header.
         expected: u64,
@@ -301,7 +302,7 @@ impl StoreError {
                 "Try again; if it happens again, check the operating system's random source."
             }
             Self::RecordsBehindHeader { .. } => {
-                "Look for a newer copy of the store. Without one, accept the older records on purpose, with `inmost accept-rollback`; no removed passphrase becomes valid by that."
+                "Look for a newer copy of the store. Without one, accept the older records on purpose, with `inmost accept-rollback`. A removed passphrase becomes valid by that only if a copy of the store was used on its own."
             }
             Self::RolledBack { .. } => {
                 "Look for a newer copy of the store; a restored backup is the usual cause. Without one, accept the older state on purpose, with `inmost accept-rollback`."

@@ -66,6 +66,25 @@ class Body:
     def end(self):
         check(self.at == len(self.data), "a body has bytes left over")
 
+    def whole(self, kind):
+        """Reads a body to its end. Does not look at other records."""
+        if kind == ROOT:
+            self.take(112), self.zero("flags of the root"), self.take(312)
+        else:
+            numbers, leaf, reference = (
+                (6, lambda: self.list(self.entry), self.folder_reference),
+                (1, self.text, self.file_reference),
+                (11, lambda: self.list(self.version), self.history_reference),
+            )[(kind - 2) // 3]
+            is_head, is_inner = kind in (FOLDER, FILE, HISTORY), kind in (FOLDER_INNER, FILE_INNER, HISTORY_INNER)
+            if is_head:
+                self.take(8 * numbers)
+                is_inner = self.form()
+            self.inner(reference) if is_inner else leaf()
+            if kind == HISTORY:
+                leaf()
+        self.end()
+
     # Parts that several kinds of records share.
 
     FACTS = ("bytes", "lines", "created", "modified", "head", "lowest", "number", "version")

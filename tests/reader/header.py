@@ -48,13 +48,15 @@ def unseal(key, aad, sealed, what):
 
 class Header:
     def __init__(self, data):
-        check(data[:8] == b"\x89INMOST\n", "no magic: this is no store")
+        magic = b"\x89INMOST\n"
+        check(data[:8] == magic[: len(data)], "no magic: this is no store")
+        check(len(data) >= 10, "the header is cut")
         check(data[8:10] == b"\1\0", "unknown format version")
         check(len(data) == 4096, "the header is not 4,096 bytes long")
         checksum = hashlib.blake2b(data[:4064], digest_size=32, person=b"inmost/1 check\0\0").digest()
         check(data[4064:] == checksum, "the header's checksum does not fit")
         check(data[12:16] == bytes(4), "unknown flags")
-        check(data[10] in (1, 2, 255), "unknown engine")
+        check(data[10] in (1, 2, 3, 255), "unknown engine")
         check(not any(data[11:12] + data[120:128] + data[2192:4032]), "the header's padding is not zero")
         self.data = data
         self.engine = data[10]

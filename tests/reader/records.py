@@ -32,8 +32,8 @@ class Store:
     def address(self, kind, object_id, index):
         return prf(self.address_key, b"inmost/1 address", self.store, struct.pack("<B16sQ", kind, object_id, index))
 
-    def load(self, kind, object_id, index, tag):
-        """Returns the body of a record after all checks that do not depend on its meaning."""
+    def open(self, kind, object_id, index, tag):
+        """Returns the plaintext of a record and the length of its body, after the checks that every reader makes."""
         name = struct.pack("<B16sQ", kind, object_id, index)
         what = f"record {name.hex()}"
         address = self.address(kind, object_id, index)
@@ -47,6 +47,12 @@ class Store:
         check(plaintext[:25] == name, f"{what} says it is another")
         length = struct.unpack("<H", plaintext[25:27])[0]
         check(length <= len(plaintext) - 27, f"{what} has a body longer than itself")
+        return plaintext, length
+
+    def load(self, kind, object_id, index, tag):
+        """Returns the body of a record after all checks that do not depend on its meaning, also of what only a writer must do."""
+        plaintext, length = self.open(kind, object_id, index, tag)
+        what = f"record {plaintext[:25].hex()}"
         check(len(plaintext) == min(size for size in CLASSES if length + 27 <= size), f"{what} has the wrong class")
         check(not any(plaintext[27 + length :]), f"{what} has padding that is not zero")
         if kind in (FOLDER, FOLDER_INNER, FOLDER_LEAF, FILE_INNER, HISTORY, HISTORY_INNER):

@@ -52,6 +52,7 @@ PYTHON
 
 "$python" "$reader/example.py"
 "$python" tests/vectors/make.py
+"$python" crates/inmost-sync/tests/vectors.py check
 echo "docs/FORMAT.md: the example store is as described"
 
 new=$sample/new

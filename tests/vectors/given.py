@@ -77,7 +77,7 @@ class Store:
         data[16:32] = self.id
         data[32:48] = struct.pack("<QQ", 5, GENERATION)
         nonce = Bytes("data key").take(24)
-        aad = data_key_aad or b"inmost/1 datakey" + self.id + bytes(data[40:48]) + bytes(data[10:11])
+        aad = data_key_aad or self.data_key_aad()
         data[48:120] = nonce + seal(self.role(b"inmost/1 wrap"), aad, nonce, self.data_key)
         noise = Bytes("free slots")
         used = dict(self.slots if slots is None else slots)
@@ -89,6 +89,9 @@ class Store:
             data[at : at + len(part)] = part
         data[4032:4064] = prf(self.role(b"inmost/1 hdr-key"), b"inmost/1 hdr-mac", self.id, bytes(data[:4032]))
         return self.mended(bytes(data))
+
+    def data_key_aad(self, engine=1, generation=GENERATION):
+        return b"inmost/1 datakey" + self.id + struct.pack("<QB", generation, engine)
 
     @staticmethod
     def mended(data):

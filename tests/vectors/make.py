@@ -14,10 +14,12 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "reader"))
 
 import anchors  # noqa: E402
+import checked  # noqa: E402
 import journals  # noqa: E402
+import objects  # noqa: E402
 import successions  # noqa: E402
 from given import GENERATION, Bytes, Store, checksum, flipped, patches, seal  # noqa: E402
-from header import Bad, Header, argon2id, check, prf  # noqa: E402
+from header import Bad, argon2id, check, prf  # noqa: E402
 from names import check_name  # noqa: E402
 
 CLASSES = (256, 512, 1024, 2048, 4096)
@@ -72,10 +74,18 @@ def headers(store):
         {"name": f"slot {slot} opens with its {credential['kind']}", "credential": credential, "slot": slot}
         for slot, credential in zip((0, 2, 3, 6), map(store.credential, (1, 2, 3, 4)))
     ]
-    Header(whole).data_key(store.passphrase)  # the reader accepts it
+    for case in opens:
+        _, data_key = checked.unlock(whole, case["credential"])
+        check(data_key == store.data_key, f"{case['name']}, but not for the reader")
+    engines = []
+    for engine in (2, 3, 255):
+        header = store.make({10: bytes([engine])}, data_key_aad=store.data_key_aad(engine))
+        check(checked.unlock(header, raw)[0].engine == engine, "the reader finds another engine")
+        engines.append({"engine": engine, **patches(whole, header)})
     refused = []
 
     def refuse(name, error, header, credential=raw):
+        checked.refused_header(name, error, header, credential)
         refused.append({"name": name, **patches(whole, header), "credential": credential, "error": error})
 
     wrong = {1: {"passphrase": b"another"}, 2: {"keyfile": bytes(32)}, 3: {"key": bytes(32)}, 4: {"key": bytes(32)}}
@@ -91,7 +101,8 @@ def headers(store):
     for at in (16, 40, 300, 3000, 4040, 4064):
         refuse(f"bit flipped in byte {at}", "Damaged", flipped(whole, at))
     refuse("a flag", "UnknownFlags", store.make({12: b"\1"}))
-    refuse("an engine without a code", "UnknownEngine", store.make({10: b"\x09"}))
+    for engine in (0, 4, 9, 254):
+        refuse(f"engine {engine}, which is none", "UnknownEngine", store.make({10: bytes([engine])}))
     for at in (11, 120, 127, 2192, 4031):
         refuse(f"byte {at} of the padding is not zero", "Damaged", store.make({at: b"\1"}))
     refuse("a slot of kind 5", "Damaged", store.make({128: b"\5"}))
@@ -116,11 +127,12 @@ def headers(store):
     refuse("another salt", "WrongCredential", store.make({at + 16: bytes(16)}))
     moved = [(5 if number == 6 else number, slot) for number, slot in store.slots]
     refuse("a slot in another place", "WrongCredential", store.make(slots=moved))
-    aad = b"inmost/1 datakey" + store.id + struct.pack("<Q", GENERATION + 1) + b"\1"
+    aad = store.data_key_aad(1, GENERATION + 1)
     refuse("the data key of another generation", "Tampered", store.make(data_key_aad=aad))
+    refuse("the data key of another engine", "Tampered", store.make({10: b"\2"}))
     root = store.address(1, bytes(16), 0)
     facts = {"store": store.id, "generation": GENERATION, "revision": 5, "root": root}
-    return {**facts, "header": whole, "opens": opens, "refused": refused}
+    return {**facts, "header": whole, "opens": opens, "engines": engines, "refused": refused}
 
 
 # --- Records --------------------------------------------------------------------------------------------------------------
@@ -142,22 +154,35 @@ def records(store):
 
     def text(length):
         """The body of a chunk: its length and its text."""
-        data = b"All work and no play. " * 200
-        marker = bytes([length]) if length < 251 else b"\xfb" + length.to_bytes(2, "little")
-        return marker + data[:length]
+        return objects.text((b"All work and no play. " * 200)[:length])
 
-    opens, refused = [], []
-    for length in (1, 100, 228, 229, 450, 1000, 1990, 3000, 4066):
-        object_id, index, body = some.take(16), length, text(length)
-        stored = value(7, object_id, index, body)
-        place = {"kind": 7, "object": object_id, "index": index, "address": store.address(7, object_id, index)}
-        opens.append({**place, "value": stored, "tag": stored[-16:], "body": body})
+    opens, refused, reader = [], [], checked.Reader(store)
+
+    def opened(name, kind, body, index=1, is_strict=True, **form):
+        object_id = bytes(16) if kind == 1 else some.take(16)
+        stored = value(kind, object_id, index, body, **form)
+        place = {"kind": kind, "object": object_id, "index": index}
+        found = reader.read(*place.values(), stored, stored[-16:], is_strict)
+        check(found == body, f"{name}: the reader finds another body")
+        place["address"] = store.address(*place.values())
+        opens.append({"name": name, **place, "value": stored, "tag": stored[-16:], "body": body})
+
+    # The longest text of each class but the last, and one byte more.
+    for length in (1, 100, 228, 229, 482, 483, 994, 995, 2018, 2019, 3000, 4066):
+        opened(f"a chunk of {length} bytes", 7, text(length), length)
+    check({len(case["value"]) - 41 for case in opens} == set(CLASSES), "a size class is missing")
+    for kind, name, body in bodies(some):
+        opened(name, kind, body, 0 if kind in (1, 2, 5, 8) else 3)
+    opened("padding that is not zero", 7, text(100), is_strict=False, pad=b"\xff")
+    opened("a larger class than it needs", 7, text(100), is_strict=False, size=1024)
     object_id, body = some.take(16), text(100)
     place = {"kind": 7, "object": object_id, "index": 1}
     whole = value(7, object_id, 1, body)
 
     def refuse(name, error, stored, tag=None):
-        refused.append({"name": name, **place, "value": stored, "tag": tag or stored[-16:], "error": error})
+        tag = tag or stored[-16:]
+        reader.refused(name, error, *place.values(), stored, tag)
+        refused.append({"name": name, **place, "value": stored, "tag": tag, "error": error})
 
     for name, at in (("the nonce", 1), ("the ciphertext", 30), ("the last byte of the ciphertext", -17), ("the tag", -1)):
         refuse(f"a bit flipped in {name}", "NotAuthentic", flipped(whole, at % len(whole)))
@@ -175,6 +200,47 @@ def records(store):
     refuse("a kind without a meaning", "Malformed", value(99, object_id, 1, body, address=here))
     return {"store": store.id, "generation": GENERATION, "credential": store.credential(4), "header": store.header,
             "opens": opens, "refused": refused}  # fmt: skip
+
+
+def bodies(some):
+    """A body of each kind but a chunk."""
+    number, text, listed, take = objects.number, objects.text, objects.listed, some.take
+    times = number(1_700_000_000_000) + number(1_700_000_100_000)
+    file = text("Zoë.md".encode()) + take(16) + take(16) + b"\1" + number(300) + number(7) + times
+    file += number(4) + number(2) + number(128) + number(70_000) + b"\0\0"
+    folder = text(b"notes") + take(16) + take(16) + b"\0\0"
+    written = text(b"z") + take(16) + take(16) + b"\0\1" + take(16) + number(1_700_000_000_000)
+    entries = listed([file, folder])
+
+    def fixed(*values):
+        return struct.pack(f"<{len(values)}Q", *values)
+
+    def node(*rest):
+        return b"\1" + listed([number(index) + take(16) + after for index, after in enumerate(rest, 1)])
+
+    def version(change, before):
+        facts = number(change) + number(1_700_000_000_000) + number(250) + number(0) + b"\1\0" + text(b"agent")
+        paths = number(128) + number(128) + text(b"/memories/a.md") + text(b"")
+        retired, forgotten = listed([b"\0" + number(3), b"\1" + number(251)]), listed([take(16)])
+        return facts + paths + number(10) + number(1) + before + retired + number(4096) + forgotten + b"\0"
+
+    old = b"\1" + take(16) + number(2) + take(16) + number(4) + number(20) + number(2)
+    versions = [version(256, b"\0"), version(257, old), version(258, b"\2" + text(b"") + folder[6:]), version(259, b"\3\5")]
+    references = node(number(5) + number(256), number(2) + number(1 << 32))
+    root = fixed(9, 2) + take(16) + fixed(3, 1000) + take(64) + b"\0" + take(32) + fixed(1 << 40, 1 << 30) + take(32)
+    yield 1, "a root", root + fixed(*range(5)) + take(160) + take(32)
+    yield 2, "a folder", fixed(3, 2, 0, 300, 1, 300) + b"\0" + entries
+    yield 2, "a long folder", fixed(3, 2, 0, 300, 1, 300) + b"\1" + node(number(40) + text(b"a"), number(41) + text(b"n"))
+    yield 3, "an inner node of a folder", node(number(40) + text(b"a"), number(251) + text(b"n"))
+    yield 4, "a leaf of a folder", listed([file, folder, written])
+    yield 5, "a file", fixed(0) + b"\0" + text(b"short\n")
+    yield 5, "a partial text", fixed(1 << 63 | 4) + b"\0" + text(b"short\n")
+    yield 5, "a long file", fixed(5) + b"\1" + node(number(4000) + number(80), number(66_000) + number(0))
+    yield 6, "an inner node of a file", node(number(4000) + number(80), number(250) + number(0))
+    yield 8, "a history", fixed(*range(11)) + b"\0" + listed([]) + listed(versions)
+    yield 8, "a long history", fixed(*range(11)) + b"\1" + references + listed(versions[:1])
+    yield 9, "an inner node of the history", references
+    yield 10, "a leaf of the history", listed(versions)
 
 
 # --- Names ----------------------------------------------------------------------------------------------------------------
@@ -214,7 +280,7 @@ def main():
     store = Store()
     files = {"keys": keys(), "headers": headers(store), "records": records(store), "names": names(),
              "anchors": anchors.cases(store), "journals": journals.cases(store),
-             "successions": successions.cases(store)}  # fmt: skip
+             "successions": successions.cases(store), "objects": objects.cases()}  # fmt: skip
     for name, content in files.items():
         path, text = HERE / f"{name}.json", as_json(content)
         if sys.argv[1:] == ["--write"]:

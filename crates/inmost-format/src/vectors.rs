@@ -1,12 +1,13 @@
 //! The test vectors of tests/vectors, which are computed from docs/FORMAT.md without this code, and Project Wycheproof's.
 
+use inmost_storage::EngineKind;
 use serde::{Deserialize, Deserializer, de};
 
 use crate::crypto::aead::{AeadKey, Nonce, Tag};
 use crate::crypto::cost::{KdfCost, KdfLimits};
 use crate::crypto::fixed_width::{Empty, FixedWidth};
 use crate::crypto::ids::{Salt, StoreId};
-use crate::crypto::keys::{Keyfile, RawKey, RecoveryKey};
+use crate::crypto::keys::{CircleKey, Keyfile, RawKey, RecoveryKey};
 use crate::crypto::passphrase::Passphrase;
 use crate::crypto::prf::{self, PrfKey};
 use crate::crypto::registry::{
@@ -198,6 +199,7 @@ fn every_role_has_the_outputs_of_the_vectors() {
         };
         assert_eq!(found.as_slice(), case.output.0, "{}", case.role);
     }
+    assert_eq!(keys.checksum.len(), 4);
     for case in keys.checksum {
         assert_eq!(prf::checksum(&case.message.0).as_slice(), case.output.0);
     }
@@ -295,7 +297,15 @@ struct Headers {
     root: Hex,
     header: Hex,
     opens: Vec<Opens>,
+    engines: Vec<OfEngine>,
     refused: Vec<Refused>,
+}
+
+#[derive(Deserialize)]
+struct OfEngine {
+    engine: u8,
+    length: usize,
+    patches: Vec<(usize, Hex)>,
 }
 
 #[derive(Deserialize)]
@@ -314,6 +324,16 @@ struct Refused {
     error: String,
 }
 
+/// These bytes, cut or filled with zeros, and with others at some places.
+fn patched(whole: &Hex, length: usize, patches: &[(usize, Hex)]) -> Vec<u8> {
+    let mut bytes = whole.0.clone();
+    bytes.resize(length, 0);
+    for (at, patch) in patches {
+        bytes[*at..at + patch.0.len()].copy_from_slice(&patch.0);
+    }
+    bytes
+}
+
 fn open(bytes: &[u8], credential: &Secrets) -> Result<Unlocked, HeaderError> {
     credential.unlock(&Header::parse(bytes, &KdfLimits::default())?)
 }
@@ -322,7 +342,7 @@ fn open(bytes: &[u8], credential: &Secrets) -> Result<Unlocked, HeaderError> {
 fn the_header_of_the_vectors_opens_and_its_changes_are_refused() {
     let headers: Headers = vectors!("headers");
     assert_eq!(headers.opens.len(), 4);
-    for case in headers.opens {
+    for case in &headers.opens {
         let unlocked = open(&headers.header.0, &case.credential).unwrap();
         let header = unlocked.header();
         assert_eq!(header.store().0.as_slice(), headers.store.0, "{}", case.name);
@@ -340,13 +360,16 @@ fn the_header_of_the_vectors_opens_and_its_changes_are_refused() {
         let root = unlocked.record_keys().address(1, &[0; 16], 0);
         assert_eq!(root.as_slice(), headers.root.0, "{}", case.name);
     }
-    assert!(headers.refused.len() > 40);
-    for case in headers.refused {
-        let mut bytes = headers.header.0.clone();
-        bytes.resize(case.length, 0);
-        for (at, patch) in case.patches {
-            bytes[at..at + patch.0.len()].copy_from_slice(&patch.0);
-        }
+    let engines = [(2, EngineKind::Redb), (3, EngineKind::Postgres), (255, EngineKind::Memory)];
+    assert_eq!(headers.engines.len(), engines.len());
+    for (case, expected) in headers.engines.iter().zip(engines) {
+        let bytes = patched(&headers.header, case.length, &case.patches);
+        let unlocked = open(&bytes, &headers.opens[3].credential).unwrap();
+        assert_eq!((case.engine, unlocked.header().engine()), expected);
+    }
+    assert_eq!(headers.refused.len(), 53);
+    for case in &headers.refused {
+        let bytes = patched(&headers.header, case.length, &case.patches);
         let error = open(&bytes, &case.credential).err().expect(&case.name);
         let found = format!("{error:?}");
         let found = found.split(['(', ' ']).next().unwrap();
@@ -387,7 +410,7 @@ fn the_records_of_the_vectors_open_and_their_changes_are_refused() {
     let unlocked = open(&records.header.0, &records.credential).unwrap();
     let header = unlocked.header();
     let sealer = Sealer::new(unlocked.record_keys(), header.store(), header.generation());
-    assert!(records.opens.len() > 8 && records.refused.len() > 12);
+    assert_eq!((records.opens.len(), records.refused.len()), (27, 15));
     for case in records.opens.into_iter().chain(records.refused) {
         let object = ObjectId(case.object.array());
         let id = RecordId { kind: case.kind, object, index: case.index };
@@ -407,6 +430,107 @@ fn the_records_of_the_vectors_open_and_their_changes_are_refused() {
             }
             (found, ..) => panic!("{}: {:?}", case.name, found.err()),
         }
+    }
+}
+
+#[derive(Deserialize)]
+struct Objects {
+    circle: Hex,
+    key: Hex,
+    opens: Vec<Opened>,
+    refused: Vec<RefusedObject>,
+    files: Vec<OfFile>,
+}
+
+#[derive(Deserialize)]
+struct Opened {
+    log: Hex,
+    number: u64,
+    previous: Hex,
+    random: Hex,
+    changes: Hex,
+    class: usize,
+    object: Hex,
+}
+
+#[derive(Deserialize)]
+struct RefusedObject {
+    name: String,
+    of: usize,
+    length: usize,
+    patches: Vec<(usize, Hex)>,
+    circle: Hex,
+    key: Hex,
+    log: Hex,
+    number: u64,
+    previous: Hex,
+    tag: Hex,
+}
+
+#[derive(Deserialize)]
+struct OfFile {
+    path: Hex,
+    text: Hex,
+    id: Hex,
+}
+
+fn place_of(circle: &Hex, log: &Hex, number: u64, previous: &Hex) -> CircleObjectAad {
+    let circle = StoreId(circle.array());
+    CircleObjectAad { circle, log: log.array(), number, previous: previous.array() }
+}
+
+/// The nonce and the body of an object: version, nonce, sealed body, tag.
+fn open_object(key: &Hex, aad: &CircleObjectAad, object: &[u8]) -> Option<(Nonce, Vec<u8>)> {
+    let (version, rest) = object.split_first()?;
+    let (nonce, rest) = rest.split_first_chunk::<24>()?;
+    let (body, tag) = rest.split_last_chunk::<16>()?;
+    let mut body = body.to_vec();
+    CircleKey::new(secret(key)).open(aad, &Nonce(*nonce), &mut body, &Tag(*tag)).ok()?;
+    (*version == 1).then_some((Nonce(*nonce), body))
+}
+
+#[test]
+fn the_objects_of_the_vectors_open_and_their_changes_are_refused() {
+    let objects: Objects = vectors!("objects");
+    assert_eq!((objects.opens.len(), objects.refused.len()), (5, 19));
+    for case in &objects.opens {
+        let mut body = u32::try_from(case.changes.0.len()).unwrap().to_le_bytes().to_vec();
+        body.extend(&case.changes.0);
+        body.resize(case.class, 0);
+        let aad = place_of(&objects.circle, &case.log, case.number, &case.previous);
+        let (nonce, opened) = open_object(&objects.key, &aad, &case.object.0).unwrap();
+        assert_eq!(opened, body);
+
+        // Sealed with the random bytes of the vector.
+        let (circle, given) = (aad.circle, Given(&objects.key.0));
+        let message = CircleObjectMessage { log: aad.log, number: aad.number };
+        let nonce_key = prf::mac::<role::CircleNonceKey>(&given, &circle, &message);
+        let digest = prf::checksum(&body);
+        let input = CircleNonceMessage { random: case.random.array(), digest };
+        let output = prf::mac::<role::CircleNonce>(&Given(&nonce_key), &circle, &input);
+        assert_eq!(nonce.0, output[..24]);
+        let key = prf::mac::<role::CircleObject>(&given, &circle, &message);
+        let key = AeadKey::<CircleObjectAad>::new(secret(&Hex(key.to_vec())));
+        let tag = key.dangerous_seal_with_nonce(&nonce, &aad, &mut body);
+        assert_eq!([&[1_u8][..], &nonce.0, body.as_slice(), &tag.0].concat(), case.object.0);
+    }
+    for case in &objects.refused {
+        let bytes = patched(&objects.opens[case.of].object, case.length, &case.patches);
+        let aad = place_of(&case.circle, &case.log, case.number, &case.previous);
+        let opened = open_object(&case.key, &aad, &bytes);
+        assert!(opened.is_none() || !bytes.ends_with(&case.tag.0), "{}", case.name);
+    }
+}
+
+#[test]
+fn files_of_a_circle_have_the_ids_of_the_vectors() {
+    let objects: Objects = vectors!("objects");
+    assert_eq!(objects.files.len(), 4);
+    let key = CircleKey::new(secret(&objects.key));
+    for case in &objects.files {
+        let named = [case.path.0.as_slice(), b"\0", case.text.0.as_slice()].concat();
+        let id = key.file_id(&StoreId(objects.circle.array()), &prf::checksum(&named));
+        assert_eq!(id.as_slice(), case.id.0);
     }
 }
 
@@ -452,5 +576,5 @@ fn the_cipher_passes_the_tests_of_wycheproof() {
             count += 1;
         }
     }
-    assert!(count > 200, "{count}");
+    assert_eq!(count, 306);
 }

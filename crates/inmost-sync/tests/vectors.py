@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """A second implementation of what docs/SYNC.md calls F, and the test vectors that both implementations must agree on.
 
-    vectors.py write                    writes vectors.json beside this file
+    vectors.py check                    exits with 1 if vectors.jsonl beside this file differs
+    vectors.py write                    writes it
     vectors.py compare NUMBER [SEED]    compares NUMBER random sets of heads with the crate
 """
 import datetime, hashlib, json, os, pathlib, random, subprocess, sys, tempfile
@@ -285,12 +286,16 @@ def large_merge():
 
 
 def main():
-    if sys.argv[1:2] == ['write']:
+    if sys.argv[1:2] in (['check'], ['write']):
         rng = random.Random(1)
         merges = large_merge() + [random_merge(rng) for _ in range(200)]
         cases = [random_case(rng) for _ in range(150)]
         lines = [json.dumps({'merges': merges[i:i+1], 'cases': []}) for i in range(len(merges))] + [json.dumps({'merges': [], 'cases': [c]}) for c in cases]
-        (HERE / 'vectors.jsonl').write_text('\n'.join(lines) + '\n')
+        path, text = HERE / 'vectors.jsonl', '\n'.join(lines) + '\n'
+        if sys.argv[1] == 'write':
+            path.write_text(text)
+        elif path.read_text() != text:
+            sys.exit('vectors.jsonl differs from what vectors.py computes')
     elif sys.argv[1:2] == ['compare']:
         number, seed = int(sys.argv[2]), int((sys.argv + ['1'])[3])
         step, kinds = 5000, {'merged': 0, 'copies': 0, 'suffixes': 0}

@@ -11,10 +11,12 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
 
 use inmost::{
-    FileError, MemoryTool, NewSlot, SearchQuery, Session, StorageEngine, StoreError, Vault,
-    VaultOptions,
+    BackupOptions, ExpirySettings, FileError, HistorySettings, LineRange, MemoryTool, NewFile,
+    NewSlot, Precondition, RankQuery, SearchQuery, Session, StorageEngine, StoreError, Vault,
+    VaultOptions, VersionQuery,
 };
 use inmost_engines::local::LocalStorage;
 use inmost_storage::{EngineKind, Storage};
@@ -45,16 +47,21 @@ fn forked_file<T>(result: Result<T, FileError>) {
     assert!(matches!(result.err(), Some(FileError::Store(StoreError::Forked))));
 }
 
-/// Every method of a session that returns a result.
+/// The methods of a session that return a result.
 fn every_call_is_refused(session: &Session, copy: &Path) {
     assert!(session.is_locked());
     let own = passphrase();
     forked(session.status());
+    forked(session.mark());
+    forked(session.lock_checking_files());
     forked(session.check());
     forked(session.purge());
+    forked(session.compact());
     forked(session.migrate(StorageEngine::Sled));
     forked(session.compaction_due());
     forked(session.backup(copy));
+    forked(session.backup_with_versions(copy));
+    forked(session.backup_into(copy, &BackupOptions::default(), &mut |_| {}));
     forked(session.set_aside());
     forked(session.discard_set_aside(1));
     forked(session.slots());
@@ -67,6 +74,10 @@ fn every_call_is_refused(session: &Session, copy: &Path) {
     let files = session.files();
     // The text of this file is in the cache.
     forked_file(files.read("/memories/cached"));
+    forked_file(files.read_lines("/memories/cached", LineRange::from(1)));
+    forked_file(files.read_with_metadata("/memories/cached"));
+    forked(files.read_many(&["/memories/cached"]));
+    forked_file(files.version("/memories/cached"));
     forked_file(files.metadata("/memories/cached"));
     forked_file(files.exists("/memories/cached"));
     forked_file(files.write("/memories/cached", "x"));
@@ -74,9 +85,30 @@ fn every_call_is_refused(session: &Session, copy: &Path) {
     forked_file(files.list("/memories"));
     forked_file(files.remove("/memories/cached"));
     forked_file(files.rename("/memories/cached", "/memories/other"));
-    forked(files.write_many(&[inmost::NewFile::new("/memories/cached", "x")]));
+    let (file, any) = (NewFile::new("/memories/cached", "x"), Precondition::Version(1));
+    forked(files.write_many(&[file]));
+    forked_file(files.write_if("/memories/cached", "x", &any));
+    forked_file(files.write_file_if(&file, &any));
+    forked_file(files.set_modified_if("/memories/cached", SystemTime::UNIX_EPOCH, &any));
+    forked_file(files.replace_if("/memories/cached", "/memories/other", &any, &any));
+    forked_file(files.remove_if("/memories/cached", &any));
+    forked_file(files.rename_if("/memories/cached", "/memories/other", &any));
+    forked_file(files.rank("/memories", &RankQuery::new("x")));
     forked_file(files.walk("/memories").next().unwrap());
     forked_file(files.search("/memories", SearchQuery::text("x")).next().unwrap());
+
+    let history = session.history();
+    forked(history.status());
+    forked(history.set(HistorySettings::off()));
+    forked_file(history.page(&VersionQuery::all(), None, 1));
+    forked_file(history.text(1));
+    forked_file(history.restore(1, None));
+    forked_file(history.plan_undo(&VersionQuery::all()));
+    forked_file(history.forget("/memories", None, |_| {}));
+    let expiry = session.expiry();
+    forked(expiry.status());
+    forked(expiry.set(ExpirySettings::off()));
+    forked_file(expiry.expire(Duration::from_secs(1), false, |_| {}));
 
     let tool = MemoryTool::new(session.clone());
     for call in [

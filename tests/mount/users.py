@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Mounts as users without rights: with fusermount3, and without it in a user namespace. Nobody else sees anything, root included.
+The key daemon answers nobody else, and another user reads no file of the store.
 
 Argument: the program `inmost`. Needs root, to be several users, and /dev/fuse; leaves nothing mounted."""
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -32,9 +34,9 @@ environment = {
 }
 
 
-def run(*command, user=OWNER, **more):
+def run(*command, umask=-1):
     done = subprocess.run(
-        command, env=environment | more, user=user, group=user, extra_groups=[], capture_output=True, text=True, timeout=120
+        command, env=environment, user=OWNER, group=OWNER, extra_groups=[], umask=umask, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, (command, done.stdout, done.stderr)
     return done.stdout
@@ -46,6 +48,29 @@ def is_refused(user, command):
     return done.returncode != 0 and "Permission denied" in done.stderr
 
 
+def replies(user, path):
+    """Whether the key daemon replies to a user at this socket: 0 or 1, or 2 if the user cannot connect."""
+    child = os.fork()
+    if child == 0:
+        replied = 2
+        try:
+            os.setgroups([])
+            os.setgid(user)
+            os.setuid(user)
+            end = socket.socket(socket.AF_UNIX)
+            end.settimeout(60)
+            end.connect(path)
+            replied = 3
+            hello = b'{"version":0}'
+            end.sendall(len(hello).to_bytes(4, "big") + bytes(4) + hello)
+            replied = len(end.recv(1))
+        except (BrokenPipeError, ConnectionResetError):
+            replied = 0
+        finally:
+            os._exit(replied)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
 os.chmod(place, 0o755)
 os.mkdir(at("run"))
 # The program and the device may be out of reach of others.
@@ -54,13 +79,31 @@ os.mknod(at("fuse"), 0o600 | 0o020_000, os.stat("/dev/fuse").st_rdev)
 os.chmod(at("fuse"), 0o666)
 subprocess.run(["mount", "--bind", at("fuse"), "/dev/fuse"], check=True)
 os.mkdir(at("home"))
-for name in ["", "run", "home"]:
+os.mkdir(at("circle"))
+for name in ["", "run", "home", "circle"]:
     os.chown(at(name), OWNER, OWNER)
 folder = at("home", "m")
-run(inmost, "init", "--kdf-memory-mib", "19", "--kdf-passes", "2")
-run(inmost, "unlock")
+run(inmost, "init", "--kdf-memory-mib", "19", "--kdf-passes", "2", umask=0)
+run(inmost, "unlock", umask=0)
 tried = []
 try:
+    # First with the folder as it is, then as if it were open to everybody.
+    (name,) = os.listdir(at("run", "inmost"))
+    ways = [at("run"), at("run", "inmost"), at("run", "inmost", name)]
+    modes = [os.stat(way).st_mode & 0o7777 for way in ways]
+    assert [replies(user, ways[-1]) for user in [OTHER, OWNER]] == [2, 1]
+    for way in ways:
+        os.chmod(way, 0o777)
+    assert [replies(user, ways[-1]) for user in [OTHER, 0, OWNER]] == [0, 0, 1]
+    for way, mode in zip(ways, modes):
+        os.chmod(way, mode)
+
+    run(inmost, "sync", "init", "--name", "laptop", at("circle"), umask=0)
+    run(inmost, "backup", at("copies"), umask=0)
+    files = [os.path.join(top, name) for tree in ["s.inmost", "copies"] for top, _, names in os.walk(at(tree)) for name in names]
+    assert at("s.inmost", "sync") in files and len(files) > 8, files
+    for command in [f"ls {at('s.inmost')}", f"ls {at('copies')}", *(f"{verb} {file}" for file in files for verb in ["cat", ": >>"])]:
+        assert is_refused(OTHER, command), command
     if shutil.which("fusermount3"):
         run(inmost, "mount", "--background", folder)
         run("sh", "-c", f"echo tea > {folder}/a.md")

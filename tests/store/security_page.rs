@@ -1,13 +1,17 @@
-//! SECURITY.md names a test for each promise, and the files with unsafe code. These tests check that they exist.
+//! SECURITY.md names a test for each promise, and the files with unsafe code. These tests check that they exist and are run.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+/// What is in backquotes.
+fn quoted(page: &str) -> impl Iterator<Item = &str> {
+    page.split('`').skip(1).step_by(2)
+}
+
 /// Returns the names in backquotes that look like test names: lower case, with at least two underscores.
 fn named(page: &str) -> BTreeSet<&str> {
-    let quoted = page.split('`').skip(1).step_by(2);
-    quoted
+    quoted(page)
         .filter(|name| {
             name.matches('_').count() > 1
                 && name
@@ -17,7 +21,7 @@ fn named(page: &str) -> BTreeSet<&str> {
         .collect()
 }
 
-/// Adds the names of the functions below a folder that are marked as tests.
+/// Adds the names of the functions below a folder that are marked as tests and not ignored.
 fn tests(folder: &Path, found: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -27,15 +31,16 @@ fn tests(folder: &Path, found: &mut BTreeSet<String>) {
             let source = fs::read_to_string(&path).unwrap();
             let marked = source.split("#[test]").skip(1);
             found.extend(marked.filter_map(|after| {
-                let (_, name) = after.split_once("fn ")?;
-                Some(name.split(['(', '<']).next()?.to_owned())
+                let (attributes, name) = after.split_once("fn ")?;
+                let name = name.split(['(', '<']).next()?;
+                (!attributes.contains("#[ignore")).then(|| name.to_owned())
             }));
         }
     }
 }
 
 #[test]
-fn every_test_that_the_security_page_names_is_there() {
+fn every_test_that_the_security_page_names_is_there_and_run() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = fs::read_to_string(root.join("SECURITY.md")).unwrap();
     let mut found = BTreeSet::new();
@@ -45,7 +50,11 @@ fn every_test_that_the_security_page_names_is_there() {
     let named = named(&page);
     assert!(named.len() > 30, "{named:?}");
     let missing: Vec<_> = named.iter().filter(|name| !found.contains(**name)).collect();
-    assert!(missing.is_empty(), "SECURITY.md names tests that do not exist: {missing:?}");
+    assert!(missing.is_empty(), "tests that do not exist or are ignored: {missing:?}");
+    let is_script = |it: &&str| it.starts_with("tests/") || it.contains("/tests/");
+    let missing: Vec<_> =
+        quoted(&page).filter(is_script).filter(|it| !root.join(it).exists()).collect();
+    assert!(missing.is_empty(), "scripts that do not exist: {missing:?}");
 }
 
 /// Every footnote in the table of adversaries is explained, and every explanation is used.
@@ -107,9 +116,8 @@ fn unsafe_code_is_where_the_security_page_says() {
     let page = fs::read_to_string(root.join("SECURITY.md")).unwrap();
     let (_, rest) = page.split_once("`unsafe` code is denied").unwrap();
     let paragraph = rest.split("\n\n").next().unwrap();
-    let quoted = paragraph.split('`').skip(1).step_by(2);
     let named: BTreeSet<String> =
-        quoted.filter(|name| name.contains('/')).map(str::to_owned).collect();
+        quoted(paragraph).filter(|name| name.contains('/')).map(str::to_owned).collect();
     let mut found = BTreeSet::new();
     for folder in ["src", "crates", "cli", "nodejs", "python"] {
         allow_unsafe(root, &root.join(folder), &mut found);

@@ -9,11 +9,12 @@ use std::rc::Rc;
 use super::circle;
 use super::model::{MemoryPlace, MemoryState, ModelStore};
 use super::run;
-use crate::chains::{Dot, LogId, Tag};
+use crate::chains::{Dot, LogId, Tag, Vector};
 use crate::device::Device;
-use crate::object::{Changes, seal};
-use crate::pool::Pool;
+use crate::object::{Change, Changes, seal};
+use crate::pool::{Pool, text};
 use crate::rules::{Rule, switch};
+use crate::tree::FileId;
 
 type Objects = BTreeMap<Dot, Vec<u8>>;
 type Files = BTreeMap<String, String>;
@@ -131,6 +132,19 @@ fn a_round_without_its_place_remembers_that_the_store_was_put_back() {
     assert_ne!(forgotten, files);
 }
 
+/// What a former member writes.
+fn forged() -> Changes {
+    let (file, over, path) = (FileId([8; 16]), Vector::default(), "forged".to_owned());
+    let mut pool = Pool::default();
+    let text = pool.put(&text("forged\n"));
+    let states = vec![
+        Change::Text { file, over: over.clone(), text, path: path.clone(), bases: Vec::new() },
+        Change::Path { file, over: over.clone(), path },
+    ];
+    let (lamport, time) = (u64::MAX, u64::MAX);
+    Changes { label: "laptop".to_owned(), lamport, time, seen: over, pool, states, snapshot: None }
+}
+
 /// The attacks on these objects, by name.
 fn attacks(now: &Objects, moments: &[(Objects, Machine)]) -> Vec<(String, Objects)> {
     let mut attacks = vec![("withhold all".to_owned(), Objects::new())];
@@ -178,17 +192,8 @@ fn attacks(now: &Objects, moments: &[(Objects, Machine)]) -> Vec<(String, Object
             });
         }
         // A former member has the key of a former circle.
-        let forged = Changes {
-            label: "laptop".to_owned(),
-            lamport: u64::MAX,
-            time: u64::MAX,
-            seen: crate::chains::Vector::default(),
-            pool: Pool::default(),
-            states: Vec::new(),
-            snapshot: None,
-        };
         for (number, previous) in [(dot.number, None), (dot.number + 1, Some(dot.tag))] {
-            let sealed = seal(&circle(6), (dot.log, number, previous), &forged).unwrap();
+            let sealed = seal(&circle(6), (dot.log, number, previous), &forged()).unwrap();
             add("a former member goes on with", at, &|objects| {
                 objects.insert(sealed.dot, sealed.bytes.clone());
             });
@@ -210,6 +215,11 @@ fn no_attack_of_the_place_or_of_a_former_member_shows_or_loses_anything() {
     let all: Objects = moments.iter().flat_map(|(objects, _)| objects.clone()).collect();
     let attacks = [attacks(&all, &moments), attacks(honest, &moments)].concat();
     assert!(attacks.len() > 300, "{}", attacks.len());
+    // With the key of the circle it would show.
+    let sealed = seal(&circle(7), (LogId([8; 16]), 1, None), &forged()).unwrap();
+    let deceived = Machine::new("phone");
+    deceived.sync(&place(&[(sealed.dot, sealed.bytes)].into()));
+    assert_eq!(deceived.files()["forged"], "forged\n");
     for (moment, (_, victim)) in moments.iter().enumerate().step_by(3) {
         let settled = |attacked: Option<&Objects>| {
             let machine = victim.copy();

@@ -32,7 +32,9 @@ use inmost_format::record::node::{
     Entry, File, FileInfo, Name, Root, Text, TextCount, Totals, What,
 };
 use inmost_format::record::tree::Leaf;
-use inmost_format::record::{Flaw, Kind, Node, NodeSource, ObjectId, RecordError, RecordId, Tag};
+use inmost_format::record::{
+    Depth, Flaw, Kind, Node, NodeSource, ObjectId, RecordError, RecordId, Tag,
+};
 
 /// A folder that was recovered.
 struct Kept {
@@ -55,11 +57,10 @@ pub(super) struct Recovered {
 /// The walk through the files of a store.
 pub(super) struct Recovery<'a, T> {
     records: &'a BareRecords,
-    root: Option<&'a Root>,
     later: &'a Later,
     target: &'a mut T,
     report: RecoveryReport,
-    changes: Changes,
+    changes: Changes<'a>,
     names: Vec<Name>,
     /// Objects that the walk has reached.
     reached: HashSet<ObjectId>,
@@ -90,11 +91,10 @@ impl<'a, T: Target> Recovery<'a, T> {
     ) -> Result<Recovered, T::Error> {
         let mut recovery = Self {
             records,
-            root,
             later,
             target,
             report: RecoveryReport::default(),
-            changes: Changes::default(),
+            changes: Changes::new(records, root, later),
             names: Vec::new(),
             reached: HashSet::new(),
             named: HashSet::new(),
@@ -268,15 +268,18 @@ impl<'a, T: Target> Recovery<'a, T> {
         let is_whole =
             |version: &&Version| matches!(&version.node, Node::File(head) if !head.is_partial);
         let versions = versions.iter().filter(is_whole).map(|version| (version.id, version.tag));
-        let of_history = matches!(reference, Reference::Current(_)) && !self.is_over(info);
-        let replaced = of_history
-            .then(|| self.changes.replaced(self.records, self.root, info.version))
-            .flatten()
-            .filter(|(id, _)| id.object != object && !self.later.has_forgotten(id.object));
-        let found = versions.chain(replaced).take(ATTEMPTS).find_map(|(id, tag)| {
-            let (head, count) = self.whole(id, tag).ok()?;
-            Some((id, tag, head, count))
-        });
+        let is_current = matches!(reference, Reference::Current(_));
+        let earlier = is_current.then(|| self.changes.earlier(info)).into_iter().flatten();
+        let earlier = earlier.take_while(|text| !self.is_over(text.ended));
+        let mut read = HashMap::new();
+        let found = versions
+            .chain(earlier.map(|text| (text.id, text.tag)))
+            .filter(|(id, tag)| self.can_be_read(&mut read, Depth::TOP, *id, tag))
+            .take(ATTEMPTS)
+            .find_map(|(id, tag)| {
+                let (head, count) = self.whole(id, tag).ok()?;
+                Some((id, tag, head, count))
+            });
         let Some((id, older, head, count)) = found else {
             self.lose_record(&error)?;
             return Ok(None);
@@ -289,7 +292,7 @@ impl<'a, T: Target> Recovery<'a, T> {
         };
         match how {
             Some(how) => {
-                let age = self.changes.age(self.records, self.root, info.version, &older);
+                let age = self.changes.age(info, &older);
                 self.report.add_older(&self.names, what, how, age);
             }
             None => self.report.add_found(&self.names, what),
@@ -298,9 +301,9 @@ impl<'a, T: Target> Recovery<'a, T> {
         self.keep(id, kept_as, older, &head, count).map(Some)
     }
 
-    /// Whether the time of the texts before the newest one is over.
-    fn is_over(&self, info: &FileInfo) -> bool {
-        info.modified < self.versions_from && info.version < self.kept_from
+    /// Whether the time of a text is over that a change with this time and number ended.
+    fn is_over(&self, (time, number): (u64, u64)) -> bool {
+        time < self.versions_from && number < self.kept_from
     }
 
     /// Leaves out the heads that must not be shown: those that the entry of the file excludes, because they were forgotten,
@@ -311,7 +314,7 @@ impl<'a, T: Target> Recovery<'a, T> {
             // The list may be older than the file: only the newest head that is left is sure to be no earlier version.
             Reference::OldList(_) => newest.max(info.lowest),
             Reference::Unnamed(_) => newest,
-            Reference::Current(_) if self.is_over(info) => info.head,
+            Reference::Current(_) if self.is_over((info.modified, info.version)) => info.head,
             Reference::Current(_) => info.lowest,
         };
         versions.retain(|version| version.id.index >= lowest);
@@ -335,6 +338,31 @@ impl<'a, T: Target> Recovery<'a, T> {
         self.report.files = self.report.files.saturating_add(1);
         self.report.bytes = self.report.bytes.saturating_add(count.bytes);
         Ok((RecordId { object: kept_as, ..head_id }, kept, count))
+    }
+
+    /// Whether a record of a file can be read, and everything below it. `read` has what is known already, by the tag: thousands of
+    /// versions may share a record.
+    fn can_be_read(
+        &self,
+        read: &mut HashMap<[u8; 16], bool>,
+        depth: Depth,
+        id: RecordId,
+        tag: &Tag,
+    ) -> bool {
+        if let Some(known) = read.get(&tag.0) {
+            return *known;
+        }
+        let mut is_whole = false;
+        if let Ok(node) = self.records.load(id, tag)
+            && let Ok(depth) = depth.below(&node)
+        {
+            let mut children = Vec::new();
+            node.children(id.object, |child, tag| children.push((child, *tag)));
+            is_whole =
+                children.iter().all(|(child, tag)| self.can_be_read(read, depth, *child, tag));
+        }
+        read.insert(tag.0, is_whole);
+        is_whole
     }
 
     /// Reads a version of a file completely, and counts its text.
@@ -415,8 +443,8 @@ struct Count {
     lines: u64,
 }
 
-/// Versions of a file that are tried, newest first. With the keys, a store can be crafted in which each of many versions
-/// is long and incomplete.
+/// Versions of a file that are counted, newest first. With the keys, a store can be crafted in which each of many long versions
+/// can be read and is no text all the same.
 const ATTEMPTS: usize = 16;
 const BEHIND: &str = "is older than the newest commit: what changed last may be lost";
 const OLDER: &str = "is an older version, because the newest one is damaged";

@@ -14,7 +14,7 @@ use crate::session::tests::store::{options, passphrase};
 use crate::session::{HistorySettings, Session, VaultOptions};
 use crate::vfs::{VersionQuery, edit};
 use inmost_format::header::Credential;
-use inmost_format::record::node::{Entry, What};
+use inmost_format::record::node::{Entry, File, What};
 use inmost_format::record::tree::Body;
 use inmost_format::record::{Kind, Node, Tag};
 
@@ -80,10 +80,10 @@ impl Store {
         (entry, root.tree.tag)
     }
 
-    /// Damages every copy of a record, repairs the store and opens it again.
-    fn repair_without(&self, tag: Tag) -> Session {
+    /// Damages every copy of some records, repairs the store and opens it again.
+    fn repair_without(&self, tags: &[Tag]) -> Session {
         self.session.lock();
-        let damaged = flip(&self.path(), &tag.0);
+        let damaged: usize = tags.iter().map(|tag| flip(&self.path(), &tag.0)).sum();
         assert!(damaged > 0);
         let vault = options().open(self.path()).unwrap();
         vault.repair(&passphrase(), |_| {}).unwrap();
@@ -310,7 +310,30 @@ fn a_repair_shows_the_text_before_the_current_one_only_while_it_is_kept() {
     {
         let store = gone(how);
         let (entry, _) = store.entry("a.md");
-        let session = store.repair_without(entry.tag);
+        let session = store.repair_without(&[entry.tag]);
+        assert_eq!(texts(&session).contains(NEEDLE), comes_back, "{how}");
+    }
+}
+
+#[test]
+fn a_repair_goes_back_to_the_oldest_text_that_is_kept_and_not_beyond() {
+    for (how, comes_back) in
+        [("kept", true), ("forgotten", false), ("forgotten until", false), ("expired", false)]
+    {
+        let store = gone(how);
+        for line in ["third\n", "fourth\n"] {
+            store.insert("/memories/a.md", line);
+        }
+        let (entry, _) = store.entry("a.md");
+        let is_without = |head: &File| match &head.body {
+            Body::Inline(text) => !text.as_str().contains(NEEDLE),
+            Body::Tree(_) => false,
+        };
+        let records = store.records();
+        let heads = records.all().filter(|it| {
+            it.id.object == entry.id && matches!(&it.node, Node::File(head) if is_without(head))
+        });
+        let session = store.repair_without(&heads.map(|it| it.tag).collect::<Vec<_>>());
         assert_eq!(texts(&session).contains(NEEDLE), comes_back, "{how}");
     }
 }
@@ -320,7 +343,7 @@ fn a_repair_of_a_lost_list_shows_no_earlier_text() {
     for how in ["kept", "forgotten", "forgotten until", "expired"] {
         let store = gone(how);
         let (_, list) = store.entry("a.md");
-        let session = store.repair_without(list);
+        let session = store.repair_without(&[list]);
         let texts = texts(&session);
         assert!(texts.contains("second") && !texts.contains(NEEDLE), "{how}: {texts}");
     }
@@ -339,7 +362,7 @@ fn a_repair_of_a_lost_list_brings_back_no_deleted_file() {
         // Another list that is intact, so that it is not all lists that are lost.
         store.write("/memories/c/d.md", "d\n");
         let (_, list) = store.entry("b.md");
-        let session = store.repair_without(list);
+        let session = store.repair_without(&[list]);
         let texts = texts(&session);
         assert!(texts.contains('b') && !texts.contains(NEEDLE), "{how}: {texts}");
     }
@@ -389,7 +412,7 @@ fn an_entry_that_is_looked_up_is_a_file() {
 fn an_earlier_text_that_a_repair_shows_stays_when_its_version_goes() {
     let store = gone("kept");
     let (entry, _) = store.entry("a.md");
-    let session = store.repair_without(entry.tag);
+    let session = store.repair_without(&[entry.tag]);
     let shown = texts(&session);
     assert!(shown.contains(NEEDLE));
     let versions = session.history().page(&VersionQuery::all(), None, 10).unwrap().items;
@@ -415,11 +438,7 @@ fn files_whose_list_was_lost_have_versions_of_their_own_again() {
         .filter(|version| version.id.kind == Kind::Folder && version.id.object != root.tree.id)
         .map(|version| version.tag)
         .collect();
-    // A record may be in the files twice.
-    for tag in lists.iter().filter(|tag| **tag != lists[0]) {
-        flip(&store.path(), &tag.0);
-    }
-    let session = store.repair_without(lists[0]);
+    let session = store.repair_without(&lists);
     let found: Vec<String> = session
         .files()
         .walk("/memories/lost-and-found")

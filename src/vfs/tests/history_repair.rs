@@ -141,20 +141,19 @@ fn an_older_version_that_a_repair_takes_makes_the_freshness_unknown() {
         store.reachable().into_keys().filter(|id| id.kind == Kind::File).collect();
     heads.sort_by_key(|id| id.index);
     assert_eq!(heads.len(), 4);
-    // No repair goes back further than to the text before the last change.
-    damage(&store, &heads[3..]);
+    damage(&store, &heads[2..]);
 
     let report = repair(&store, "policy");
     let [older] = report.older.as_slice() else { panic!("{report:?}") };
     assert_eq!(older.problem.names, ["policy.md"]);
-    assert_eq!((older.newer, older.written), (Some(1), Some(changes[2].time)));
+    assert_eq!((older.newer, older.written), (Some(2), Some(changes[1].time)));
     assert!(!report.is_newest());
     let open = || options().open_storage(Arc::new(store.memory.clone())).unwrap();
     let freshness = |session: &Session| session.status().unwrap().anchor;
     for _ in 0..2 {
         let session = store.unlock().unwrap();
         assert_eq!(freshness(&session), AnchorStatus::Unknown);
-        assert_eq!(session.files().read(policy).unwrap().as_str(), "one\nthree\ntwo\n");
+        assert_eq!(session.files().read(policy).unwrap().as_str(), "one\ntwo\n");
         session.files().write("/memories/other", "more").unwrap();
     }
     drop(open().unlock_accepting_rollback(&passphrase()).unwrap());
@@ -164,6 +163,41 @@ fn an_older_version_that_a_repair_takes_makes_the_freshness_unknown() {
     // A repair that finds everything changes nothing of that.
     assert!(repair(&store, "whole").is_newest());
     assert_eq!(freshness(&store.unlock().unwrap()), AnchorStatus::Known);
+}
+
+/// A repair looked one change back, so a file was lost whose last two texts were damaged. Here the last 41 texts share a damaged
+/// piece, and the one before them is damaged too.
+#[test]
+fn a_repair_takes_the_newest_text_that_is_whole_however_many_are_damaged() {
+    let store = TestStore::create();
+    let session = keeps(store.unlock().unwrap());
+    let (path, whole) = ("/memories/policy.md", text("whole", 9_000));
+    session.files().write(path, &text("first", 9_000)).unwrap();
+    session.files().write(path, &whole).unwrap();
+    edit::insert(&session, &parse(path), 0, "wanted\n").unwrap();
+    let written = newest(&session).time;
+    let mut victims = Vec::new();
+    for name in ["third", "fourth"] {
+        let known = store.records_of(Kind::Chunk);
+        session.files().write(path, &text(name, 9_000)).unwrap();
+        let new = store.records_of(Kind::Chunk).into_iter().filter(|id| !known.contains(id));
+        victims.extend(new.max_by_key(|id| id.index));
+    }
+    for number in 0..40 {
+        edit::insert(&session, &parse(path), 0, &format!("{number}\n")).unwrap();
+    }
+    drop(session);
+    damage(&store, &victims);
+
+    let report = repair(&store, "policy");
+    let [older] = report.older.as_slice() else { panic!("{report:?}") };
+    assert_eq!((older.newer, older.written), (Some(42), Some(written)));
+    assert!(report.lost.is_empty(), "{report:?}");
+    let session = store.unlock().unwrap();
+    assert_eq!(session.files().read(path).unwrap().as_str(), format!("wanted\n{whole}"));
+    assert_whole(&session, "repaired");
+    use_it(&session, "repaired");
+    assert_whole(&session, "used");
 }
 
 /// Damages records that only the history has, repairs the store, and compares what it shows.

@@ -8,7 +8,7 @@ use crate::limits::STAGE_BYTES;
 use crate::maintenance::bare_records::{BareRecords, Version, latest_change};
 use crate::session::VERSIONS_OF_GROUP;
 use inmost_format::record::history::{Before, Operation};
-use inmost_format::record::node::{Entries, Entry, EntryRange, Root, What};
+use inmost_format::record::node::{Entries, Entry, EntryRange, Name, Root, What};
 use inmost_format::record::tree::{Body, Inner, Leaf};
 use inmost_format::record::{
     Depth, Flaw, Kind, Node, NodeSource, ObjectId, RecordError, Tag, load_folder,
@@ -33,7 +33,7 @@ struct FoundList {
     /// Leaves that cannot be read, with what their references say, and the reason.
     lost: Vec<(u64, EntryRange, RecordError)>,
     /// The first names of all leaves.
-    firsts: BTreeSet<String>,
+    firsts: BTreeSet<Name>,
     /// A record that names leaves cannot be read, so that unknown leaves are lost.
     unknown: Option<RecordError>,
     /// References that no intact store has.
@@ -73,7 +73,7 @@ impl FoundList {
         for (id, tag, range) in inner.children::<Entries>(object) {
             let is_leaf = id.kind == Kind::FolderLeaf;
             if is_leaf {
-                self.firsts.insert(range.first.as_str().to_owned());
+                self.firsts.insert(range.first.clone());
             }
             let is_new = if is_leaf {
                 !self.leaves.contains(&id.index)
@@ -234,17 +234,14 @@ impl<T: Target> Recovery<'_, T> {
         let is_inside = |name: &str| name >= first && next.is_none_or(|next| name < next.as_str());
         let mut known: HashSet<ObjectId> =
             found.entries.iter().map(|listed| listed.entry.id).collect();
-        let mut names = HashSet::new();
+        let mut names = BTreeSet::new();
         let mut listed = Vec::new();
         let count = usize::try_from(range.count).unwrap_or(usize::MAX);
         for kind in [Kind::FolderLeaf, Kind::Folder] {
             for Version { node, .. } in self.records.versions(kind, object, None) {
                 for entry in node.entries() {
                     let is_new = listed.len() < count && is_inside(entry.name.as_str());
-                    if is_new
-                        && names.insert(entry.name.as_str().to_owned())
-                        && known.insert(entry.id)
-                    {
+                    if is_new && names.insert(entry.name.clone()) && known.insert(entry.id) {
                         listed.push(Listed { entry: entry.clone(), is_current: false });
                     }
                 }

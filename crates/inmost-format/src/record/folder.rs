@@ -112,7 +112,7 @@ impl FileInfo {
 
 /// A name of a folder or file, never printed. Copies share one text, because each change of a folder copies its names; it is
 /// wiped when the last one is dropped.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Name(Arc<Wiped<String>>);
 
 impl Name {

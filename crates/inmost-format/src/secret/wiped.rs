@@ -15,7 +15,7 @@ use zeroize::optimization_barrier;
 ///
 /// A `String` or `Vec` that grows by itself leaves its old content behind. Allocate its final capacity at once, or add
 /// to it only with [`append`](Wiped::append).
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Wiped<T: Wipe>(T);
 

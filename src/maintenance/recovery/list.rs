@@ -1,6 +1,7 @@
 //! The lists of names in folders, the newest that are left.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::Bound;
 
 use super::age::Age;
 use super::{Recovery, Reference, Target};
@@ -139,17 +140,23 @@ impl<T: Target> Recovery<'_, T> {
         }
         self.names_lost = true;
         let leaves = self.newest_leaves(object);
-        for (index, range, error) in std::mem::take(&mut found.lost) {
-            let older = leaves.iter().find(|leaf| leaf.id.index == index);
+        let newest: HashMap<u64, &Version> =
+            leaves.iter().map(|leaf| (leaf.id.index, leaf)).collect();
+        let lost = std::mem::take(&mut found.lost);
+        let gone = lost.iter().filter(|(index, ..)| !newest.contains_key(index));
+        let gone = gone.map(|(_, range, _)| (&range.first, (range.count, Vec::new()))).collect();
+        let mut before_splits = self.entries_before_splits(object, &found, gone);
+        for (index, range, error) in &lost {
+            let older = newest.get(index);
             let listed = match older {
                 Some(leaf) => older_entries(&leaf.node),
-                None => self.entries_before_a_split(object, &found, &range),
+                None => before_splits.remove(&range.first).unwrap_or_default().1,
             };
             if older.is_none() && listed.is_empty() {
-                self.lose_record(&error)?;
+                self.lose_record(error)?;
                 continue;
             }
-            found.leaves.insert(index);
+            found.leaves.insert(*index);
             found.entries.extend(listed);
             self.report.add_older(&self.names, Kind::FolderLeaf.describe(), OLDER, Age::default());
         }
@@ -188,11 +195,11 @@ impl<T: Target> Recovery<'_, T> {
         }
         let of_head_or_listed = of_head.entries.iter().chain(&listed).map(|listed| &listed.entry);
         let latest = latest_change(of_head_or_listed);
+        let lost: HashSet<u64> = of_head.lost.iter().map(|(index, ..)| *index).collect();
         let mut spans = Vec::new();
         for leaf in leaves {
             let index = leaf.id.index;
-            let is_of_head = of_head.leaves.contains(&index)
-                || of_head.lost.iter().any(|(lost, ..)| *lost == index);
+            let is_of_head = of_head.leaves.contains(&index) || lost.contains(&index);
             let is_gone = head.as_ref().is_some_and(|head| {
                 leaf.is_before(head).unwrap_or_else(|| latest_change(leaf.node.entries()) <= latest)
             });
@@ -202,9 +209,17 @@ impl<T: Target> Recovery<'_, T> {
                 spans.extend(inside.clone().min().zip(inside.max()));
             }
         }
+        // The last name of each is to be that of all up to it.
+        spans.sort_unstable();
+        spans.iter_mut().fold("", |last, span| {
+            span.1 = span.1.max(last);
+            span.1
+        });
         // A leaf that was split since has the rest of its names in one that is lost.
-        let is_beside_all =
-            |name: &str| !spans.iter().any(|(first, last)| (*first..=*last).contains(&name));
+        let is_beside_all = |name: &str| {
+            let begun = spans.partition_point(|(first, _)| *first <= name);
+            begun.checked_sub(1).and_then(|at| spans.get(at)).is_none_or(|(_, last)| *last < name)
+        };
         let of_head = of_head.entries.into_iter();
         let split_off = of_head.filter(|listed| is_beside_all(listed.entry.name.as_str()));
         listed.extend(split_off.map(|listed| Listed { is_current: false, ..listed }));
@@ -221,33 +236,38 @@ impl<T: Target> Recovery<'_, T> {
         is_whole.then_some(found.entries)
     }
 
-    /// The entries of a leaf that is lost in every version, from lists that had them before it was split off. There are at
-    /// most as many as the leaf had; which of them were deleted since is not known.
-    fn entries_before_a_split(
+    /// The entries of leaves that are lost in every version, from lists that had them before these leaves were split off. There are
+    /// at most as many as each leaf had; which of them were deleted since is not known. `lost` has the leaves by their first
+    /// names, each with the number of entries that are still wanted and those that were found.
+    fn entries_before_splits<'n>(
         &self,
         object: ObjectId,
         found: &FoundList,
-        range: &EntryRange,
-    ) -> Vec<Listed> {
-        let first = range.first.as_str();
-        let next = found.firsts.iter().find(|other| other.as_str() > first);
-        let is_inside = |name: &str| name >= first && next.is_none_or(|next| name < next.as_str());
+        mut lost: BTreeMap<&'n Name, (u64, Vec<Listed>)>,
+    ) -> BTreeMap<&'n Name, (u64, Vec<Listed>)> {
+        if lost.is_empty() {
+            return lost;
+        }
         let mut known: HashSet<ObjectId> =
             found.entries.iter().map(|listed| listed.entry.id).collect();
         let mut names = BTreeSet::new();
-        let mut listed = Vec::new();
-        let count = usize::try_from(range.count).unwrap_or(usize::MAX);
         for kind in [Kind::FolderLeaf, Kind::Folder] {
             for Version { node, .. } in self.records.versions(kind, object, None) {
                 for entry in node.entries() {
-                    let is_new = listed.len() < count && is_inside(entry.name.as_str());
-                    if is_new && names.insert(entry.name.clone()) && known.insert(entry.id) {
+                    let up_to_it = (Bound::Unbounded, Bound::Included(&entry.name));
+                    let leaf = found.firsts.range(up_to_it).next_back();
+                    if let Some((wanted, listed)) = leaf.and_then(|first| lost.get_mut(first))
+                        && *wanted > 0
+                        && names.insert(entry.name.clone())
+                        && known.insert(entry.id)
+                    {
+                        *wanted = wanted.saturating_sub(1);
                         listed.push(Listed { entry: entry.clone(), is_current: false });
                     }
                 }
             }
         }
-        listed
+        lost
     }
 
     /// The newest version of each leaf of a folder.

@@ -102,7 +102,7 @@ def headers(store):
         refuse(f"bit flipped in byte {at}", "Damaged", flipped(whole, at))
     refuse("a flag", "UnknownFlags", store.make({12: b"\1"}))
     for engine in (0, 4, 9, 254):
-        refuse(f"engine {engine}, which is none", "UnknownEngine", store.make({10: bytes([engine])}))
+        refuse(f"unknown engine {engine}", "UnknownEngine", store.make({10: bytes([engine])}))
     for at in (11, 120, 127, 2192, 4031):
         refuse(f"byte {at} of the padding is not zero", "Damaged", store.make({at: b"\1"}))
     refuse("a slot of kind 5", "Damaged", store.make({128: b"\5"}))

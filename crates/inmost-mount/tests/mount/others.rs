@@ -252,7 +252,7 @@ fn a_backup_by_rename_does_not_make_a_newer_text_known() {
             file.write_all(b"own\n").unwrap();
             file.sync_all()
         } else {
-            let new = if way == "scratch" { "x.tmp.1" } else { "sedXXX" };
+            let new = if way == "scratch" { "x.tmp.1" } else { "sedabc" };
             fs::write(mount.at(new), "own\n").unwrap();
             fs::rename(mount.at(new), &at)
         };

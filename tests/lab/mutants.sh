@@ -21,5 +21,5 @@ done
 mkdir -p target
 # Tests and their helpers are not mutated. Only the libraries' own tests are built.
 exec cargo mutants --package inmost --package inmost-format --package inmost-engines --cargo-arg=--lib "${files[@]}" \
-    --exclude '**/tests/**' --exclude '**/tests.rs' --exclude '**/vectors.rs' --exclude-re 'tests::' --shard "$shard" --timeout 60 \
-    --output target/mutants "$@"
+    --exclude '**/tests/**' --exclude '**/tests.rs' --exclude '**/vectors.rs' --exclude-re 'tests::' --shard "$shard" \
+    --timeout-multiplier 2 --sharding round-robin --output target/mutants "$@"

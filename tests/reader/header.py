@@ -23,6 +23,10 @@ def prf(key, role, store, message=b""):
     return hashlib.blake2b(message, digest_size=32, key=key, salt=store, person=role.ljust(16, b"\0")).digest()
 
 
+def checksum(data):
+    return hashlib.blake2b(data, digest_size=32, person=b"inmost/1 check\0\0").digest()
+
+
 def argon2id(passphrase, salt, store, memory, passes, lanes):
     """Derives a key. The high-level interface of argon2-cffi has no associated data, so this uses its C context."""
     out = ffi.new("uint8_t[]", 32)
@@ -53,8 +57,7 @@ class Header:
         check(len(data) >= 10, "the header is cut")
         check(data[8:10] == b"\1\0", "unknown format version")
         check(len(data) == 4096, "the header is not 4,096 bytes long")
-        checksum = hashlib.blake2b(data[:4064], digest_size=32, person=b"inmost/1 check\0\0").digest()
-        check(data[4064:] == checksum, "the header's checksum does not fit")
+        check(data[4064:] == checksum(data[:4064]), "the header's checksum does not fit")
         check(data[12:16] == bytes(4), "unknown flags")
         check(data[10] in (1, 2, 3, 255), "unknown engine")
         check(not any(data[11:12] + data[120:128] + data[2192:4032]), "the header's padding is not zero")

@@ -3,7 +3,7 @@
 import hashlib
 import struct
 
-from header import argon2id, prf
+from header import argon2id, checksum, prf
 from nacl.bindings import crypto_aead_xchacha20poly1305_ietf_encrypt
 
 GENERATION = 7
@@ -19,10 +19,6 @@ class Bytes:
     def take(self, length):
         self.count += 1
         return hashlib.shake_256(f"{self.name} {self.count}".encode()).digest(length)
-
-
-def checksum(data):
-    return hashlib.blake2b(data, digest_size=32, person=b"inmost/1 check\0\0").digest()
 
 
 def seal(key, aad, nonce, plaintext):

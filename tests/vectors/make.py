@@ -14,12 +14,14 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "reader"))
 
 import anchors  # noqa: E402
+import backups  # noqa: E402
 import checked  # noqa: E402
+import credentials  # noqa: E402
 import journals  # noqa: E402
 import objects  # noqa: E402
 import successions  # noqa: E402
-from given import GENERATION, Bytes, Store, checksum, flipped, patches, seal  # noqa: E402
-from header import Bad, argon2id, check, prf  # noqa: E402
+from given import GENERATION, Bytes, Store, flipped, patches, seal  # noqa: E402
+from header import Bad, argon2id, check, checksum, prf  # noqa: E402
 from names import check_name  # noqa: E402
 
 CLASSES = (256, 512, 1024, 2048, 4096)
@@ -280,7 +282,9 @@ def main():
     store = Store()
     files = {"keys": keys(), "headers": headers(store), "records": records(store), "names": names(),
              "anchors": anchors.cases(store), "journals": journals.cases(store),
-             "successions": successions.cases(store), "objects": objects.cases()}  # fmt: skip
+             "successions": successions.cases(store), "objects": objects.cases(),
+             "credentials": credentials.cases()}  # fmt: skip
+    files["backups"] = backups.cases(store, files["records"]["opens"])
     for name, content in files.items():
         path, text = HERE / f"{name}.json", as_json(content)
         if sys.argv[1:] == ["--write"]:

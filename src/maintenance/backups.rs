@@ -9,6 +9,8 @@ mod pack;
 pub(super) mod records;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod vectors;
 
 use std::collections::HashMap;
 use std::fs;

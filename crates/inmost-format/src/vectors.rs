@@ -1,5 +1,7 @@
 //! The test vectors of tests/vectors, which are computed from docs/FORMAT.md without this code, and Project Wycheproof's.
 
+mod credentials;
+
 use inmost_storage::EngineKind;
 use serde::{Deserialize, Deserializer, de};
 

@@ -58,8 +58,7 @@ impl Keyfile {
     /// # Errors
     /// Those of the source.
     pub fn read(from: impl Read) -> io::Result<Result<Self, KeyfileError>> {
-        let bytes = Wiped::read(from, MOST_BYTES)?;
-        // What is too long to be read is not a keyfile either: no bytes give that error.
+        let bytes = Wiped::read(from.take(MOST_BYTES), usize::MAX)?;
         Ok(Self::parse(bytes.as_deref().map(Vec::as_slice).unwrap_or_default()))
     }
 
@@ -122,8 +121,8 @@ mod at {
 const MAGIC: [u8; 8] = *b"\x89INMKEY\n";
 const VERSION: u16 = 1;
 
-/// More than any keyfile has: a huge file that was named by mistake is not read to its end.
-const MOST_BYTES: usize = 4 << 10;
+/// More than any keyfile has: of a huge file that was named by mistake, only the beginning is read.
+const MOST_BYTES: u64 = 4 << 10;
 
 #[cfg(test)]
 mod tests {

@@ -45,7 +45,7 @@ pub trait HistoryStore: Send + Sync {
     /// [`FileError::Changed`] if there is a newer change, and those of [`History::restore`].
     fn revert(&self, step: &UndoStep) -> Result<u64, FileError>;
 
-    /// Makes steps of an undo together, in one atomic change: files and folders that are in each other's places. Returns the
+    /// Makes steps of an undo together, in one atomic change: files that are in each other's places. Returns the
     /// number of each change. A text that goes back too does so in a change of its own, directly afterwards.
     ///
     /// # Errors

@@ -101,20 +101,6 @@ impl History<'_> {
         Ok(Undone::Left(FileError::Changed(None)))
     }
 
-    /// Makes steps together, as [`undo_folder`](Self::undo_folder) makes one. Returns the number of each change.
-    pub(super) fn undo_together(
-        &self,
-        steps: &mut [UndoStep],
-        since: &mut Since,
-    ) -> Result<Vec<u64>, FileError> {
-        for step in steps.iter_mut() {
-            self.look_again(step, since)?;
-        }
-        let numbers = self.store.revert_together(steps)?;
-        since.add_own(&numbers);
-        Ok(numbers)
-    }
-
     /// Looks at the changes that were made since a step was planned, and notes that in it. Does nothing for the other steps.
     ///
     /// # Errors
@@ -138,14 +124,15 @@ pub(super) fn is_used_by_others(
     others: &[VersionInfo],
 ) -> bool {
     let Some(path) = &restored.path else { return true };
-    let mut places = Places::of(path, true);
+    // It is deleted at its path. If it moved, nothing of it may come back there, and what others put there is not it.
+    let (place, mut places) = (Places::of(path, true), Places::of(path, true));
     let moves = taken.values().filter(|change| is_folder_move(change));
     let mut later: Vec<&VersionInfo> =
         others.iter().chain(moves).filter(|change| change.number > restored.number).collect();
     later.sort_unstable_by_key(|change| change.number);
     for change in later {
         if !taken.contains_key(&change.number) {
-            if places.are_touched_by(change) {
+            if place.are_touched_by(change) || places.are_touched_by(change) {
                 return true;
             }
         } else if let (Some(old), Some(new)) = (&change.old_path, &change.path) {

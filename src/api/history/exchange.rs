@@ -1,4 +1,7 @@
-//! Finds steps of an undo that stand in each other's way, so that only together they find their places free.
+//! Finds steps of an undo that move files into each other's places, so that only together they find them free.
+//!
+//! Folders are never moved together. The history says of a folder only that a path became another one, and is read as one change after
+//! the other: after two folders exchanged their places in one, it would say that one of them has what was in both.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,13 +27,11 @@ impl History<'_> {
         let sets: BTreeSet<_> = sets.map(|set| (set.len(), set)).collect();
         let mut full = Vec::new();
         for (_, set) in sets {
-            // A folder goes back before what goes into it, which would be in its way.
-            let mut set: Vec<usize> = set.into_iter().collect();
-            set.sort_by_key(|index| steps.get(index).map(depth));
-            let mut together: Vec<UndoStep> =
+            let together: Vec<UndoStep> =
                 set.iter().filter_map(|index| steps.get(index)).cloned().collect();
-            match self.undo_together(&mut together, since) {
+            match self.store.revert_together(&together) {
                 Ok(numbers) => {
+                    since.add_own(&numbers);
                     for (index, number) in set.into_iter().zip(numbers) {
                         set_result(results, index, Undone::Done(number));
                     }
@@ -53,19 +54,14 @@ impl History<'_> {
     }
 }
 
-/// How deep the place is to which a step goes back.
-fn depth(step: &UndoStep) -> usize {
-    step.path.as_ref().map_or(0, |path| path.as_str().matches('/').count())
-}
-
 fn set_result(results: &mut [Undone], index: usize, result: Undone) {
     if let Some(slot) = results.get_mut(index) {
         *slot = result;
     }
 }
 
-/// The steps that wait for a place, by their index, with the path at which each file is now: the changes of folders that are undone
-/// already have moved it.
+/// The steps of files that wait for a place, by their index, with the path at which each file is now: the changes of folders that are
+/// undone already have moved it.
 fn waiting(steps: &[UndoStep], order: &Order, results: &[Undone]) -> BTreeMap<usize, UndoStep> {
     let with_results = || steps.iter().zip(results);
     let undone: Vec<&UndoStep> = with_results()
@@ -74,10 +70,10 @@ fn waiting(steps: &[UndoStep], order: &Order, results: &[Undone]) -> BTreeMap<us
         .collect();
     let mut waiting: BTreeMap<usize, UndoStep> = with_results()
         .enumerate()
-        .filter(|(_, (_, result))| result.waits())
+        .filter(|(_, (step, result))| step.newest.file.is_some() && result.waits())
         .map(|(index, (step, _))| (index, step.clone()))
         .collect();
-    for step in waiting.values_mut().filter(|step| step.newest.file.is_some()) {
+    for step in waiting.values_mut() {
         for folder in undone.iter().filter(|it| it.newest.number < step.newest.number) {
             if let (Some(path), Some(from), Some(to)) =
                 (&step.newest.path, &folder.newest.path, &folder.path)
@@ -98,50 +94,38 @@ fn waiting(steps: &[UndoStep], order: &Order, results: &[Undone]) -> BTreeMap<us
     waiting
 }
 
-/// The steps that move a file or folder to a place that is taken.
+/// The steps that move a file to a place that is taken.
 struct Places<'p> {
     /// Where each of them goes.
     moving: BTreeMap<usize, &'p str>,
-    /// Which of them is at a path. A deleted folder is at none.
+    /// Which of them is at a path.
     at: BTreeMap<&'p str, usize>,
-    /// Which of them brings a folder to a path.
-    folders: BTreeMap<&'p str, usize>,
 }
 
 impl<'p> Places<'p> {
     fn of(steps: &'p BTreeMap<usize, UndoStep>) -> Self {
-        let (moving, at, folders) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        let mut places = Self { moving, at, folders };
+        let mut places = Self { moving: BTreeMap::new(), at: BTreeMap::new() };
         for (index, step) in steps {
-            let (Some(from), Some(to)) = (&step.newest.path, &step.path) else { continue };
-            let (from, to) = (from.as_str(), to.as_str());
-            let is_folder = step.newest.file.is_none();
-            if step.brings_a_folder_back() {
-                places.moving.insert(*index, to);
-            } else if (step.to.is_some() || step.moves_a_folder()) && from != to {
-                places.moving.insert(*index, to);
-                places.at.insert(from, *index);
-            } else {
-                continue;
-            }
-            if is_folder {
-                places.folders.insert(to, *index);
+            if let (Some(from), Some(_), Some(to)) = (&step.newest.path, step.to, &step.path)
+                && from != to
+            {
+                places.moving.insert(*index, to.as_str());
+                places.at.insert(from.as_str(), *index);
             }
         }
         places
     }
 
-    /// The steps that one needs to be made with: what is at its place, above it or below it, and the folders that it goes into. It may
-    /// be in its own way, if it goes to a place below or above its own.
+    /// The steps that one needs to be made with: what is at its place, above it or below it. It may be in its own way, if it goes to a
+    /// place below or above its own.
     fn in_the_way(&self, index: usize) -> Vec<usize> {
         let Some(to) = self.moving.get(&index) else { return Vec::new() };
-        let parents = || to.match_indices('/').filter_map(|(end, _)| to.get(..end));
-        let above = parents().chain([*to]).filter_map(|path| self.at.get(path));
-        let into = parents().filter_map(|path| self.folders.get(path));
+        let parents = to.match_indices('/').filter_map(|(end, _)| to.get(..end));
+        let above = parents.chain([*to]).filter_map(|path| self.at.get(path));
         let inside = format!("{to}/");
         let below = self.at.range(inside.as_str()..);
         let below = below.take_while(|(path, _)| path.starts_with(&inside)).map(|(_, index)| index);
-        above.chain(into).chain(below).take(MOST + 1).copied().collect()
+        above.chain(below).take(MOST + 1).copied().collect()
     }
 
     /// A step and all that it waits for, unless that is too many, or something else is in the way.

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use super::bystanders::is_used_by_others;
 use super::undoing::Undoing;
 use super::{History, PAGE, Undone};
-use crate::session::{StoreError, VERSIONS_OF_GROUP};
+use crate::session::StoreError;
 use crate::vfs::versions::below;
 use crate::vfs::{FileError, FileText, UndoStep, VersionInfo, VersionKind, VersionQuery};
 
@@ -30,9 +30,8 @@ pub struct UndoPlan {
 impl History<'_> {
     /// Makes the steps of a plan, the newest change first. Each is one atomic change, which the history keeps like any
     /// other. A step whose file has changed since the plan changes nothing. One whose place is taken is tried again after the
-    /// others. Files and folders that have exchanged their places go back together, in one atomic change; those that no commit can
-    /// hold, such as more than 64, are left. If a deleted folder came back in such a change, an undo of that may leave it: no single
-    /// change deletes a folder and moves others. `progress` gets the number of steps done.
+    /// others. Files that have exchanged their places go back together, in one atomic change; those that no commit can hold, such as
+    /// more than 64, are left, and so are folders whose places are taken by each other. `progress` gets the number of steps done.
     ///
     /// # Errors
     /// [`StoreError`] if the store is locked or fails. The steps before it are then made.
@@ -256,14 +255,6 @@ impl UndoPlan {
 }
 
 impl UndoStep {
-    pub(super) fn brings_a_folder_back(&self) -> bool {
-        self.newest.file.is_none() && self.newest.kind == VersionKind::Deleted
-    }
-
-    pub(super) fn moves_a_folder(&self) -> bool {
-        self.newest.file.is_none() && self.newest.kind == VersionKind::Renamed
-    }
-
     pub(super) fn deletes_a_folder(&self) -> bool {
         self.newest.file.is_none() && self.newest.kind == VersionKind::Restored
     }
@@ -282,19 +273,18 @@ struct Changes {
     others: Vec<VersionInfo>,
 }
 
-/// The commits whose changes of folders are to be undone. A step that moves a file does not reach over them: a step of a folder takes
-/// along what is in the folder, and finds what is at its place.
+/// The changes of folders that are to be undone. A step that moves a file does not reach over them: a step of a folder takes along what
+/// is in the folder, and finds what is at its place.
 struct Borders(BTreeSet<u64>);
 
 impl Borders {
     fn of(folders: &[UndoStep]) -> Self {
-        Self(folders.iter().map(|step| commit(step.newest.number)).collect())
+        Self(folders.iter().map(|step| step.newest.number).collect())
     }
 
-    /// Whether a folder changed between two changes. Those of one commit may be an exchange, which is undone as a whole.
+    /// Whether a folder changed between two changes.
     fn are_between(&self, older: u64, newer: u64) -> bool {
-        let (older, newer) = (commit(older), commit(newer));
-        older != newer && self.0.range(older..=newer).next().is_some()
+        older < newer && self.0.range(older..newer).next().is_some()
     }
 
     /// The steps by which a file goes back to a version, each with the number of the oldest change that it undoes. One that deletes the
@@ -326,11 +316,6 @@ impl Borders {
         }
         steps
     }
-}
-
-/// The commit that a change belongs to.
-pub(super) fn commit(number: u64) -> u64 {
-    number / VERSIONS_OF_GROUP
 }
 
 /// Whether the restoration of a folder has undone its deletion, and nothing that is to be undone has used its place in between.

@@ -121,6 +121,9 @@ fn a_folder_stays_if_others_use_what_was_moved_out_of_it() {
         [&["b write s/s 1", "b mv s p/p/r"], &["b rm p/p", "b back 0", "a undo b", "b back 3"]],
         [&["b write p/q/f 1", "b rm p"], &["a back 1", "a mv p/q s", "b write s/g 2"]],
         [&["b write p/q/f 1", "b rm p"], &["a back 1", "a mv p/q s", "a mv s t", "b write t/g 2"]],
+        // Nothing is left of the folder that was moved, and another one has its place.
+        [&[], &["a write d/f 1", "b rm d", "a back 1", "a mv d s", "b write d/g 2"]],
+        [&["b write d/f 1", "b rm d", "a back 1"], &["a mv d/f d/g", "a mv d s", "b back 3"]],
     ]);
 }
 
@@ -140,4 +143,20 @@ fn a_file_comes_back_after_the_folder_that_it_goes_into() {
         "b back 5",
     ];
     check_of_a(&[[&[], &lines]]);
+}
+
+/// The folders were moved in one commit. The history, read as one move after the other, said that one had the files of both, and an undo
+/// of the undo moved the wrong one or left it.
+#[test]
+fn folders_that_are_in_each_others_places_stay() {
+    check_of_a(&[
+        [
+            &["b write s/p 5", "a mv s r"],
+            &["a rm r/p", "b write r/p/p 18", "a mv r/p s/q/s", "b back 3"],
+        ],
+        [
+            &["b write r/q 4"],
+            &["b mv r q/s", "a undo b", "a write r/s 10", "a undo a", "b back 3", "a mv q/s/q s"],
+        ],
+    ]);
 }

@@ -1,15 +1,12 @@
-//! Makes steps of an undo together: files and folders that stand in each other's places change them in one atomic step.
+//! Makes steps of an undo together: files that stand in each other's places change them in one atomic step.
 
-use std::collections::BTreeMap;
-
-use inmost_format::record::history::Version;
 use inmost_format::record::load_folder;
 use inmost_format::record::node::{Entry, What};
 
-use super::entries::{Past, path_of};
+use super::entries::Past;
 use super::find::{Place, locate, now_of, read};
-use super::info::{UndoStep, VersionKind};
-use super::restore::{Plan, check_as_of, move_back, record_use};
+use super::info::UndoStep;
+use super::restore::Plan;
 use crate::session::{Session, Txn};
 use crate::vfs::arrange;
 use crate::vfs::change::{check_file_bytes, check_store_bytes};
@@ -26,17 +23,14 @@ pub(crate) fn revert_together(
     steps: &[UndoStep],
 ) -> Result<Vec<u64>, FileError> {
     session.undisturbed(|exclusive| {
-        let mut moves = exclusive.commit(|txn| {
+        let moves = exclusive.commit(|txn| {
             let moves = steps.iter().map(|step| Move::of(txn, step));
             let moves = moves.collect::<Result<Vec<_>, _>>()?;
             check_texts(txn, &moves)?;
             Ok::<_, FileError>(moves)
         })?;
-        for deletion in moves.iter().filter_map(|it| it.deletion.as_ref()) {
-            record_use(exclusive, deletion)?;
-        }
         // The first call takes everything out of its place, each later one puts one of them back.
-        let mut taken = BTreeMap::new();
+        let mut taken = Vec::new();
         let numbers = exclusive.commit_each(moves.len().saturating_add(1), |call, txn| {
             let Some((index, moving)) =
                 call.checked_sub(1).and_then(|index| Some((index, moves.get(index)?)))
@@ -44,15 +38,11 @@ pub(crate) fn revert_together(
                 taken = take_out(txn, &moves)?;
                 return Ok(0);
             };
-            match (taken.get(&index), &moving.deletion) {
-                (Some(place), _) => put_in(txn, moving, place),
-                (None, Some(deletion)) => move_back(txn, deletion, &moving.to),
-                (None, None) => Err(FileError::Changed(None)),
-            }
+            put_in(txn, moving, taken.get(index).ok_or(FileError::Changed(None))?)
         })?;
         let mut numbers: Vec<u64> = numbers.into_iter().skip(1).collect();
         // No other writer comes in between. A crash leaves the files in their places, with the newer texts.
-        for ((moved, number), step) in moves.iter_mut().zip(&mut numbers).zip(steps) {
+        for ((moved, number), step) in moves.iter().zip(&mut numbers).zip(steps) {
             if moved.text.is_none() {
                 continue;
             }
@@ -66,14 +56,10 @@ pub(crate) fn revert_together(
     })
 }
 
-/// One file or folder that changes its place.
+/// One file that changes its place.
 struct Move {
-    /// `None` for a deleted folder.
-    from: Option<MemoryPath>,
+    from: MemoryPath,
     to: MemoryPath,
-    /// The deletion of a folder that comes back.
-    deletion: Option<Version>,
-    /// 0 for a folder.
     file: u64,
     /// If its text goes back too: the bytes of the present text, and of that one.
     text: Option<(u64, u64)>,
@@ -88,16 +74,7 @@ impl Move {
         let path = step.path.as_ref().ok_or(FileError::AlreadyExists)?;
         let to = MemoryPath::parse(path.as_str())?;
         if entry.file == 0 {
-            check_as_of(&past, step)?;
-            let (from, deletion) = match step.newest.kind {
-                VersionKind::Renamed => (Some(path_of(&entry)?), None),
-                VersionKind::Deleted => match Plan::folder(&entry, to.clone())? {
-                    Plan::Folder { deletion, .. } => (None, Some(deletion)),
-                    _ => return Err(FileError::AlreadyExists),
-                },
-                _ => return Err(FileError::AlreadyExists),
-            };
-            return Ok(Self { from, to, deletion, file: 0, text: None });
+            return Err(FileError::AlreadyExists);
         }
         let now = now_of(txn, entry.file, number)?;
         if now.newest.number != number || now.is_inside {
@@ -116,7 +93,7 @@ impl Move {
             let (_, present) = target.file().ok_or(FileError::Changed(None))?;
             Some((present.bytes, u64::try_from(text.len()).unwrap_or(u64::MAX)))
         };
-        Ok(Self { from: Some(from), to, deletion: None, file: entry.file, text })
+        Ok(Self { from, to, file: entry.file, text })
     }
 }
 
@@ -132,45 +109,27 @@ fn check_texts(txn: &Txn<'_>, moves: &[Move]) -> Result<(), FileError> {
     Ok(())
 }
 
-/// Takes what is to move out of the tree, the deepest first: a folder then has no more in it than what moves with it. Returns where each
-/// was, by its index, and its entry.
-fn take_out<'m>(
-    txn: &mut Txn<'_>,
-    moves: &'m [Move],
-) -> Result<BTreeMap<usize, (&'m MemoryPath, Entry)>, FileError> {
-    let with_places = moves.iter().enumerate();
-    let mut order: Vec<(usize, &Move, &MemoryPath)> = with_places
-        .filter_map(|(index, moving)| Some((index, moving, moving.from.as_ref()?)))
-        .collect();
-    order.sort_by_key(|(.., from)| std::cmp::Reverse(from.depth()));
-    let mut taken = BTreeMap::new();
-    for (index, moving, from) in order {
+/// Takes the files out of the tree. Returns their entries.
+fn take_out(txn: &mut Txn<'_>, moves: &[Move]) -> Result<Vec<Entry>, FileError> {
+    let mut taken = Vec::with_capacity(moves.len());
+    for Move { from, file, .. } in moves {
         let resolved = ResolvedPath::new(txn, &txn.root()?, from)?;
-        let Target::Entry(entry) = &resolved.target else {
+        let Target::Entry(entry @ Entry { what: What::File(info), .. }) = &resolved.target else {
             return Err(FileError::Changed(None));
         };
-        let is_same = match entry.what {
-            What::File(info) => info.number == moving.file,
-            What::Folder => moving.file == 0,
-        };
-        if !is_same {
+        if info.number != *file {
             return Err(FileError::Changed(None));
         }
         folder::remove(txn, from, &resolved)?;
-        taken.insert(index, (from, entry.clone()));
+        taken.push(entry.clone());
     }
     Ok(taken)
 }
 
 /// Puts one of them into its place, which must be free by now.
-fn put_in(
-    txn: &mut Txn<'_>,
-    moving: &Move,
-    (from, entry): &(&MemoryPath, Entry),
-) -> Result<u64, FileError> {
-    let to = &moving.to;
+fn put_in(txn: &mut Txn<'_>, moving: &Move, entry: &Entry) -> Result<u64, FileError> {
+    let Move { from, to, .. } = moving;
     let resolved = ResolvedPath::new(txn, &txn.root()?, to)?;
     resolved.replaced(to, |_| false)?;
-    arrange::check_paths_below(txn, entry, from, to)?;
     arrange::put_moved(txn, entry, (from, to), &resolved, |_| Ok(()))
 }

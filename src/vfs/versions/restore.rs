@@ -110,7 +110,7 @@ impl Plan {
         Ok(Self::File { text, path, info, previous, leaves: None })
     }
 
-    pub(super) fn folder(entry: &Version, path: MemoryPath) -> Result<Self, FileError> {
+    fn folder(entry: &Version, path: MemoryPath) -> Result<Self, FileError> {
         match (entry.operation, &entry.before) {
             (Operation::Deleted, Before::Object(_)) => {
                 Ok(Self::Folder { deletion: entry.clone(), path })
@@ -205,10 +205,7 @@ impl Plan {
 }
 
 /// Checks that no change was made since a step of a folder was last looked at.
-pub(super) fn check_as_of<S: NodeSource>(
-    past: &Past<'_, S>,
-    step: &UndoStep,
-) -> Result<(), FileError> {
+fn check_as_of<S: NodeSource>(past: &Past<'_, S>, step: &UndoStep) -> Result<(), FileError> {
     match step.as_of {
         Some(as_of) if past.newest()?.is_none_or(|newest| newest > as_of) => {
             Err(FileError::Changed(None))
@@ -291,11 +288,7 @@ fn put_back(
 }
 
 /// Moves a deleted folder back into the tree. Its entry then names the change that did so.
-pub(super) fn move_back(
-    txn: &mut Txn<'_>,
-    deletion: &Version,
-    path: &MemoryPath,
-) -> Result<u64, FileError> {
+fn move_back(txn: &mut Txn<'_>, deletion: &Version, path: &MemoryPath) -> Result<u64, FileError> {
     let Before::Object(held) = &deletion.before else {
         return Err(FileError::VersionGone(deletion.number));
     };
@@ -360,10 +353,7 @@ fn check_folder_quotas(
 
 /// Records that the files in the folder which a deletion holds are used, in durable steps. This comes before the folder moves
 /// back: a crash in between leaves readings of files that are not there, which do no harm.
-pub(super) fn record_use(
-    exclusive: &mut Exclusive<'_>,
-    deletion: &Version,
-) -> Result<(), FileError> {
+fn record_use(exclusive: &mut Exclusive<'_>, deletion: &Version) -> Result<(), FileError> {
     let Before::Object(held) = &deletion.before else { return Ok(()) };
     let files = exclusive.commit(|txn| {
         if txn.root()?.reads_since == 0 {

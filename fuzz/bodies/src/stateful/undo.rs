@@ -52,7 +52,7 @@ pub(super) fn undo(
             |version: &VersionInfo| version.kind == VersionKind::Renamed && version.file.is_some();
         match made {
             [version] if !is_move(version) => follow(store, memory, version, (&steps, &texts))?,
-            together => exchange(store, memory, together, (&steps, &texts))?,
+            together => exchange(memory, together),
         }
     }
     // A folder that had come back is deleted after all other steps, with what went back in it.
@@ -128,41 +128,23 @@ fn follow(
     Ok(())
 }
 
-/// Moves files and folders that are in each other's places, and brings back deleted folders between them.
-fn exchange(
-    store: &Store,
-    memory: &mut Memory,
-    together: &[VersionInfo],
-    known: (&BTreeMap<u64, &UndoStep>, &BTreeMap<u64, Text>),
-) -> Result<(), StoreError> {
+/// Moves files that are in each other's places.
+fn exchange(memory: &mut Memory, together: &[VersionInfo]) {
     let path = |path: &Option<inmost::FileText>| path.as_ref().unwrap().as_str().to_owned();
-    let renamed = together.iter().filter(|version| version.kind == VersionKind::Renamed);
-    let mut moves: Vec<(String, String)> =
-        renamed.map(|version| (path(&version.old_path), path(&version.path))).collect();
     // Each goes to a place of its own first. The entries are those of the moves alone.
-    moves.sort_by_key(|(old, _)| std::cmp::Reverse(old.matches('/').count()));
-    let mut aside = BTreeMap::new();
-    for (at, (old, new)) in moves.into_iter().enumerate() {
-        let place = format!("/memories/\u{1}{at}");
+    let mut aside = Vec::new();
+    for (at, version) in together.iter().enumerate() {
+        assert!(version.kind == VersionKind::Renamed && version.file.is_some(), "{version:?}");
+        let (old, place) = (path(&version.old_path), format!("/memories/\u{1}{at}"));
         let keeps = std::mem::replace(&mut memory.past.keeps, false);
-        let last = memory.past.last_of(&old);
+        let last = memory.past.last_of(&old).unwrap();
         memory.move_to(&old, &place).unwrap();
         memory.past.keeps = keeps;
-        aside.insert(new, (old, place, last));
+        aside.push((old, place, last, path(&version.path)));
     }
-    for version in together {
-        if version.kind != VersionKind::Renamed {
-            assert_eq!((version.kind, version.file), (VersionKind::Restored, None), "{version:?}");
-            follow(store, memory, version, known)?;
-            continue;
-        }
-        let new = path(&version.path);
-        let (old, place, last) = aside.remove(&new).unwrap();
-        if let Some(last) = last {
-            memory.past.idents.get_mut(&place).unwrap().last = last;
-        }
+    for (old, place, last, new) in aside {
+        memory.past.idents.get_mut(&place).unwrap().last = last;
         memory.move_to(&place, &new).unwrap();
         memory.past.changes.last_mut().unwrap().old_path = old;
     }
-    Ok(())
 }

@@ -49,8 +49,8 @@ pub trait HistoryStore: Send + Sync {
     /// number of each change. A text that goes back too does so in a change of its own, directly afterwards.
     ///
     /// # Errors
-    /// [`FileError::AlreadyExists`] if a place is not free even then, and those of [`revert`](Self::revert).
-    /// [`StoreError::TooLarge`] if they are too many for one commit.
+    /// [`FileError::AlreadyExists`] if a place is not free even then, or a step is not one that a file moves by, and those of
+    /// [`revert`](Self::revert). [`StoreError::TooLarge`] if they are too many for one commit.
     fn revert_together(&self, steps: &[UndoStep]) -> Result<Vec<u64>, FileError>;
 
     /// Forgets versions. See [`History::forget`].

@@ -101,12 +101,12 @@ impl History<'_> {
         Ok(Undone::Left(FileError::Changed(None)))
     }
 
-    /// Looks at the changes that were made since a step was planned, and notes that in it. Does nothing for the other steps.
+    /// Looks at the changes that were made since a step was planned, and notes that in it.
     ///
     /// # Errors
     /// [`FileError::Changed`] if one of them, not of this undo, touches what the step would move or delete.
     fn look_again(&self, step: &mut UndoStep, since: &mut Since) -> Result<(), FileError> {
-        let Some(planned) = step.as_of else { return Ok(()) };
+        let planned = step.as_of.ok_or(FileError::Changed(None))?;
         let newest = since.read(self, planned)?;
         if since.touches(step) {
             return Err(FileError::Changed(None));
@@ -116,27 +116,36 @@ impl History<'_> {
     }
 }
 
-/// Whether somebody else has changed what is in a folder since it was brought back. `taken` are the changes that are to be undone,
-/// `others` those that stay.
+/// Whether somebody else has changed what is in a folder since it was brought back, or put something where it was after it moved: if
+/// nothing of it comes back there, that would be deleted. `taken` are the changes that are to be undone, `others` those that stay.
 pub(super) fn is_used_by_others(
     restored: &VersionInfo,
     taken: &HashMap<u64, VersionInfo>,
     others: &[VersionInfo],
 ) -> bool {
     let Some(path) = &restored.path else { return true };
-    // It is deleted at its path. If it moved, nothing of it may come back there, and what others put there is not it.
-    let (place, mut places) = (Places::of(path, true), Places::of(path, true));
+    let mut places = Places::of(path, true);
+    let (path, mut is_away) = (path.as_str(), false);
+    let is_around = |other: &FileText| {
+        below(path, other.as_str()).is_some() || below(other.as_str(), path).is_some()
+    };
     let moves = taken.values().filter(|change| is_folder_move(change));
     let mut later: Vec<&VersionInfo> =
         others.iter().chain(moves).filter(|change| change.number > restored.number).collect();
     later.sort_unstable_by_key(|change| change.number);
     for change in later {
         if !taken.contains_key(&change.number) {
-            if place.are_touched_by(change) || places.are_touched_by(change) {
+            let brings = change.kind != VersionKind::Deleted;
+            if places.are_touched_by(change)
+                || is_away && brings && change.path.as_ref().is_some_and(is_around)
+            {
                 return true;
             }
         } else if let (Some(old), Some(new)) = (&change.old_path, &change.path) {
             places.follow(old.as_str(), new.as_str());
+            // Above it or the folder itself.
+            let is_above = |other: &FileText| below(path, other.as_str()).is_some();
+            is_away = is_above(old) || is_away && !is_above(new);
         }
     }
     false

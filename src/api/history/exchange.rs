@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::bystanders::Since;
-use super::undoing::Order;
+use super::undoing::{Order, Pending};
 use super::{History, Undone};
 use crate::session::StoreError;
 use crate::vfs::versions::below;
@@ -61,18 +61,20 @@ fn set_result(results: &mut [Undone], index: usize, result: Undone) {
 }
 
 /// The steps of files that wait for a place, by their index, with the path at which each file is now: the changes of folders that are
-/// undone already have moved it.
+/// undone already have moved it. Those that go into a folder whose step waits come after it.
 fn waiting(steps: &[UndoStep], order: &Order, results: &[Undone]) -> BTreeMap<usize, UndoStep> {
     let with_results = || steps.iter().zip(results);
     let undone: Vec<&UndoStep> = with_results()
         .filter(|(step, result)| step.as_of.is_some() && matches!(result, Undone::Done(_)))
         .map(|(step, _)| step)
         .collect();
-    let mut waiting: BTreeMap<usize, UndoStep> = with_results()
-        .enumerate()
-        .filter(|(_, (step, result))| step.newest.file.is_some() && result.waits())
-        .map(|(index, (step, _))| (index, step.clone()))
-        .collect();
+    let (mut waiting, mut pending) = (BTreeMap::new(), Pending::default());
+    for (index, (step, _)) in with_results().enumerate().filter(|(_, (_, it))| it.waits()) {
+        if step.newest.file.is_some() && !pending.is_before(step) {
+            waiting.insert(index, step.clone());
+        }
+        pending.add(step);
+    }
     for step in waiting.values_mut() {
         for folder in undone.iter().filter(|it| it.newest.number < step.newest.number) {
             if let (Some(path), Some(from), Some(to)) =

@@ -129,16 +129,16 @@ impl Store {
         Ok(Outcome { plan, undone })
     }
 
-    /// Checks that each file is as the last of its steps says, or in a folder that was deleted again.
+    /// Checks that each file is as the last of its steps says, or in a folder that was deleted again after it.
     fn check_steps(&self, plan: &UndoPlan, undone: &[Undone]) -> Result<(), String> {
         let files = self.files();
-        let last: BTreeMap<_, _> =
-            plan.steps.iter().zip(undone).map(|it| (it.0.newest.file, it)).collect();
-        for (file, (step, undone)) in last {
+        let steps = plan.steps.iter().zip(undone).enumerate();
+        let last: BTreeMap<_, _> = steps.map(|it| (it.1.0.newest.file, it)).collect();
+        for (file, (index, (step, undone))) in last {
             let (Some(file), Undone::Done(_)) = (file, undone) else { continue };
             let text = step.to.map(|to| self.session.history().text(to).unwrap().into_string());
             let found = files.get(&file).map(|(_, text)| text);
-            let may_be_gone = plan.steps.iter().any(UndoStep::deletes_a_folder);
+            let may_be_gone = plan.steps[index..].iter().any(UndoStep::deletes_a_folder);
             if found != text.as_ref() && (found.is_some() || !may_be_gone) {
                 return Err(format!("File {file} has the text {found:?} instead of {text:?}."));
             }

@@ -124,10 +124,30 @@ fn a_folder_stays_if_others_use_what_was_moved_out_of_it() {
         // Nothing is left of the folder that was moved, and another one has its place.
         [&[], &["a write d/f 1", "b rm d", "a back 1", "a mv d s", "b write d/g 2"]],
         [&["b write d/f 1", "b rm d", "a back 1"], &["a mv d/f d/g", "a mv d s", "b back 3"]],
+        // A file was exchanged into a folder that was then deleted.
+        [
+            &[
+                "b write d/g 0",
+                "b rm d",
+                "b write d/a 1",
+                "b write d/f 2",
+                "b write q/o 3",
+                "b write p/x 4",
+            ],
+            &[
+                "a mv d/a q/x",
+                "b mv q r",
+                "b mv p q",
+                "a rm d",
+                "a back 1",
+                "a mv q/x d/a",
+                "b mv r q",
+            ],
+        ],
     ]);
 }
 
-/// Two folders exchanged their places, and a file went to a path in one of them: there, it was in the way of the folder.
+/// Two folders are in each other's places, and a file goes to a path in one of them: there, it was in the way of the folder.
 #[test]
 fn a_file_comes_back_after_the_folder_that_it_goes_into() {
     let lines = [

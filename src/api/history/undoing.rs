@@ -113,6 +113,20 @@ impl<'u> Undoing<'u> {
                 && !to.is_some_and(is_in)
                 && from.is_some_and(|from| from != place && is_in(from));
             is_there && step.newest.number > folder.newest.number && (brings || leaves)
+        }) || self.has_come_in_early(folder, place.as_str())
+    }
+
+    /// Whether a file that was to go to its place after a step of a folder went there before, because nothing else went on. The folder
+    /// would take it along.
+    fn has_come_in_early(&self, folder: &UndoStep, place: &str) -> bool {
+        let later = self.steps.iter().zip(&self.results).skip_while(|(step, _)| {
+            step.newest.file.is_some() || step.newest.number != folder.newest.number
+        });
+        later.skip(1).any(|(step, result)| {
+            let is_in = |path: &FileText| below(path.as_str(), place).is_some();
+            step.to.is_some()
+                && step.path.as_ref().is_some_and(is_in)
+                && matches!(result, Undone::Done(_))
         })
     }
 
@@ -191,24 +205,26 @@ impl Order {
 
 /// The steps before one that wait.
 #[derive(Default)]
-struct Pending<'u> {
+pub(super) struct Pending<'u> {
     has_any: bool,
-    /// Where folders are to go back.
+    /// Where folders are to go back, and those that are to go away.
     folders: HashSet<&'u str>,
     /// Nothing else goes on: a file need not wait for its folder.
     is_ignored: bool,
 }
 
 impl<'u> Pending<'u> {
-    fn add(&mut self, step: &'u UndoStep) {
+    pub(super) fn add(&mut self, step: &'u UndoStep) {
         self.has_any = true;
-        if let (None, Some(path)) = (step.newest.file, &step.path) {
-            self.folders.insert(path.as_str());
+        if step.newest.file.is_none() {
+            let goes = step.newest.path.as_ref().filter(|_| step.as_of.is_some());
+            self.folders.extend(step.path.iter().chain(goes).map(FileText::as_str));
         }
     }
 
-    /// Whether a file is to go back into a folder that is not back yet. It would be in the way of the folder.
-    fn is_before(&self, step: &UndoStep) -> bool {
+    /// Whether a file is to go back into a folder that is not back yet, or not away. It would be in the way of the folder, or go away
+    /// with it.
+    pub(super) fn is_before(&self, step: &UndoStep) -> bool {
         let (Some(_), Some(path)) = (step.newest.file, &step.path) else { return false };
         let path = path.as_str();
         let mut parents = path.match_indices('/').filter_map(|(end, _)| path.get(..end));

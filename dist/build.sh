@@ -122,5 +122,21 @@ sed "s|file://$PWD|file:///inmost|" cli/components.json >"$out/inmost-$version.c
 find . -name components.json -not -path './target/*' -not -path './nodejs/node_modules/*' -delete
 sum_of() { sha256sum "$out/inmost-$version-$1-linux.tar.gz" | cut -d ' ' -f 1; }
 sed "s|@VERSION@|$version|; s|@URL@|$url|; s|@X86_64@|$(sum_of x86_64)|; s|@AARCH64@|$(sum_of aarch64)|" dist/install.sh >"$out/install.sh"
+
+content_of() {
+  case $1 in
+    *.whl | *.mcpb) python3 -c 'import sys, zipfile
+with zipfile.ZipFile(sys.argv[1]) as archive:
+    for name in archive.namelist():
+        sys.stdout.buffer.write(archive.read(name))' "$1" ;;
+    *.tgz | *.tar.gz) tar -xzOf "$1" ;;
+    *.deb) dpkg --fsys-tarfile "$1" ;;
+    *) cat "$1" ;;
+  esac
+}
+for file in "$out"/*; do
+  ! content_of "$file" | grep -aF -e "$PWD/" -e "$cargo_home/" -e "$target/" >/dev/null ||
+    { echo "$file names a folder of this machine." >&2; exit 1; }
+done
 (cd "$out" && rm SHA256SUMS && sha256sum -- * >SHA256SUMS)
 ls -l "$out"

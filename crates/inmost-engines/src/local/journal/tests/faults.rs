@@ -264,3 +264,35 @@ fn preparing_a_batch_checks_it_and_makes_room_for_it() {
     assert!(matches!(engine.prepare(&batch(None, 120)), Err(StorageError::Conflict)));
     assert_eq!(engine.group_records(), GROUP_RECORDS);
 }
+
+#[test]
+fn on_a_full_disk_a_batch_is_refused_if_it_adds_records() {
+    let world = World::new();
+    let engine = world.create().unwrap();
+    let mut writing = Writing::new();
+    writing.run(&engine, 1, &mut Random::new(1)).unwrap();
+    let root = writing.acknowledged.get(&ROOT).cloned();
+    let address = |number: &u8| Address([*number; 32]);
+    let batch = |puts: &[u8], deletes: &[u8]| Batch {
+        expect: Some((ROOT, root.clone())),
+        puts: puts.iter().map(|number| (address(number), vec![*number])).collect(),
+        deletes: deletes.iter().map(address).collect(),
+    };
+    engine.apply(&batch(&[201, 202], &[])).unwrap();
+    // While a checkpoint has a part of the ballast, the disk counts as full.
+    let _loan = world.ballast.lend(0);
+    let cases: [(&[u8], &[u8], bool); 6] = [
+        (&[201], &[], false),
+        (&[203], &[], true),
+        (&[203], &[201], false),
+        (&[203, 204], &[201], true),
+        (&[203], &[209], true),
+        (&[], &[201], false),
+    ];
+    for (puts, deletes, adds) in cases {
+        let prepared = engine.prepare(&batch(puts, deletes));
+        let is_expected =
+            matches!((&prepared, adds), (Err(StorageError::Full), true) | (Ok(()), false));
+        assert!(is_expected, "puts {puts:?}, deletes {deletes:?}: {prepared:?}");
+    }
+}

@@ -135,7 +135,8 @@ with zipfile.ZipFile(sys.argv[1]) as archive:
   esac
 }
 for file in "$out"/*; do
-  ! content_of "$file" | grep -aF -e "$PWD/" -e "$cargo_home/" -e "$target/" >/dev/null ||
+  content_of "$file" >"$target/release-tree/content"
+  ! grep -aqF -e "$PWD/" -e "$cargo_home/" -e "$target/" "$target/release-tree/content" ||
     { echo "$file names a folder of this machine." >&2; exit 1; }
 done
 (cd "$out" && rm SHA256SUMS && sha256sum -- * >SHA256SUMS)
